@@ -1,0 +1,454 @@
+//! The checked settings: what the rest of the program may rely on.
+//!
+//! A value of [`Settings`] exists only if every rule holds (names resolve,
+//! sizes and times are in range), so its readers check nothing again. One
+//! value lives from one reload to the next and is shared by all workers.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The whole configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// `[server]`
+    pub server: Server,
+    /// `[[listen]]`, in the order of the file; at least one.
+    pub listen: Vec<ListenAddress>,
+    /// `[admin] address`; absent: no administration address.
+    pub admin: Option<SocketAddr>,
+    /// `[limits]`
+    pub limits: Limits,
+    /// `[timeouts]`
+    pub timeouts: Timeouts,
+    /// `[cache]`
+    pub cache: Cache,
+    /// `[pool.NAME]`
+    pub pools: BTreeMap<String, Pool>,
+    /// `[site.NAME]`, in the order of the file.
+    pub sites: Vec<Site>,
+    /// `[log]`
+    pub log: Log,
+}
+
+/// Where clients, or a server of a pool, are reached.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ListenAddress {
+    /// `127.0.0.1:8080`, `[::1]:8080`; port 0 takes any free port.
+    Tcp(SocketAddr),
+    /// `unix:/run/forebay.sock`
+    Unix(PathBuf),
+}
+
+/// `[server]`: the process as a whole.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Worker threads.
+    pub workers: usize,
+    /// Client connections at once, in the whole process.
+    pub max_connections: usize,
+    /// How long connections may finish after SIGTERM.
+    pub drain_timeout: Duration,
+    /// This server's name in `Via` and `Cache-Status`.
+    pub name: String,
+    /// Networks whose `X-Forwarded-*` and `Forwarded` fields are believed and extended.
+    pub trusted_proxies: Vec<Network>,
+    /// Which fields tell the origin who the client is.
+    pub forwarded: Forwarded,
+}
+
+/// An address block, `10.0.0.0/8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// Any address of the block.
+    pub address: IpAddr,
+    /// How many leading bits count.
+    pub prefix: u8,
+}
+
+/// `server.forwarded`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forwarded {
+    /// `X-Forwarded-For`, `-Host`, `-Proto` and `Forwarded`.
+    Both,
+    /// `X-Forwarded-*` only.
+    XForwarded,
+    /// RFC 7239 `Forwarded` only.
+    Rfc7239,
+    /// Neither.
+    None,
+}
+
+/// `[limits]`: every quantity a peer can drive.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of a request line; beyond: 414.
+    pub request_line_bytes: usize,
+    /// Bytes of a request head; beyond: 431.
+    pub request_head_bytes: usize,
+    /// Fields of a request head; beyond: 431.
+    pub request_fields: usize,
+    /// Bytes of a request body; beyond: 413. `u64::MAX`: unlimited.
+    pub request_body_bytes: u64,
+    /// Bytes of an origin's response head; beyond: 502.
+    pub response_head_bytes: usize,
+    /// Fields of an origin's response head; beyond: 502.
+    pub response_fields: usize,
+    /// Bytes of chunk extensions on one chunk; beyond: 400 or 502.
+    pub chunk_extension_bytes: usize,
+    /// Bytes of a trailer section; beyond: 400 or 502.
+    pub trailer_bytes: usize,
+    /// 1xx responses before a final one; beyond: 502.
+    pub interim_responses: usize,
+    /// Requests that may wait for one fetch; the rest go to the origin themselves.
+    pub waiters: usize,
+    /// Variants kept under one key; beyond: the oldest goes.
+    pub variants: usize,
+    /// Ranges answered in one request; beyond: the field is ignored and 200 sent.
+    pub ranges: usize,
+    /// Requests answered on one client connection before it is closed.
+    pub requests_per_connection: u64,
+    /// Bytes that the fetch of a response that is not stored may be ahead of its slowest reader.
+    pub stream_window_bytes: usize,
+}
+
+/// `[timeouts]`
+#[derive(Clone, Debug)]
+pub struct Timeouts {
+    /// From the first byte of a request to the end of its head; beyond: 408.
+    pub request_head: Duration,
+    /// Between two reads of a request body; beyond: 408.
+    pub request_body: Duration,
+    /// An idle client connection between requests; beyond: closed.
+    pub keep_alive: Duration,
+    /// Between two writes that the client accepts; beyond: closed.
+    pub send: Duration,
+    /// To open a connection to one address of a server; beyond: the next one.
+    pub connect: Duration,
+    /// From the request sent to the response's head; beyond: 504.
+    pub response_head: Duration,
+    /// Between two reads of a response body; beyond: the response is broken off.
+    pub response_body: Duration,
+    /// An idle connection to a server; beyond: closed.
+    pub upstream_keep_alive: Duration,
+    /// For a connection slot of a server whose `max_connections` is reached; beyond: 503.
+    pub queue: Duration,
+    /// Without a byte in either direction of an upgraded connection; beyond: closed.
+    pub tunnel: Duration,
+}
+
+/// `[cache]`: the memory tier and the defaults of every site's policy.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    /// Bytes that cached objects may take, with everything needed to keep them.
+    pub memory: u64,
+    /// Objects larger than this are streamed, not stored.
+    pub max_object_bytes: u64,
+    /// How long requests for a key are not collapsed after a response that was not cacheable.
+    pub hit_for_miss: Duration,
+    /// What sites and paths start from.
+    pub policy: Policy,
+}
+
+/// The cache policy in force for a request: `[cache]`, then the site's, then the path's settings over it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// Never look up, never store.
+    pub pass: bool,
+    /// Freshness of a response that states none; absent: the RFC's rules alone.
+    pub default_ttl: Option<Duration>,
+    /// Freshness whatever the response states (also for `private`, `no-cache`, `no-store` and `max-age=0`).
+    pub force_ttl: Option<Duration>,
+    /// Freshness by status of a response that states none; stronger than `default_ttl`. Sorted by status.
+    pub ttl_status: Vec<(u16, Duration)>,
+    /// How long past its freshness an object may be served while it is fetched anew (unless the response forbids it).
+    pub grace: Duration,
+    /// How long past its freshness an object may be served when the origin fails (unless the response forbids it).
+    pub stale_if_error: Duration,
+    /// How long past its freshness an object is kept so that it can be validated.
+    pub keep: Duration,
+    /// Guess freshness from `Last-Modified` (RFC 9111 section 4.2.2).
+    pub heuristic: bool,
+    /// The longest guess.
+    pub heuristic_max: Duration,
+    /// Store responses that carry `Set-Cookie`.
+    pub store_set_cookie: bool,
+    /// Obey `Cache-Control` and `Pragma` of requests (RFC 9111 section 5.2.1).
+    pub request_directives: bool,
+    /// Response fields that override `Cache-Control` here, in order of preference (RFC 9213).
+    pub targeted_fields: Vec<String>,
+    /// What a cache key is made of.
+    pub key: Vec<KeyPart>,
+    /// Query parameters dropped from key and request (globs).
+    pub ignore_query: Vec<String>,
+    /// When not empty: the only query parameters kept (globs).
+    pub keep_query: Vec<String>,
+    /// Sort query parameters by name in the key.
+    pub sort_query: bool,
+    /// Cookies dropped from the request (globs).
+    pub ignore_cookies: Vec<String>,
+    /// When present: the only cookies kept in the request (globs); an empty list drops all.
+    pub keep_cookies: Option<Vec<String>>,
+    /// Compare and forward `Accept-Language` in normal form.
+    pub normalize_accept_language: bool,
+    /// Add `Cache-Status` (RFC 9211) to responses.
+    pub cache_status: bool,
+}
+
+/// One part of a cache key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyPart {
+    /// The host, in lower case, with its port unless it is the scheme's own.
+    Host,
+    /// The path as sent.
+    Path,
+    /// The query, after `ignore_query`, `keep_query` and `sort_query`.
+    Query,
+    /// A request field, `header:NAME` (name in lower case).
+    Header(String),
+    /// A cookie, `cookie:NAME`.
+    Cookie(String),
+}
+
+/// `[pool.NAME]`: servers that give the same answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// At least one.
+    pub servers: Vec<ServerAddress>,
+    /// Connections to each server at once; the rest wait in a queue. `None`: unlimited.
+    pub max_connections: Option<usize>,
+    /// Idle connections kept to each server by each worker.
+    pub idle_connections: usize,
+    /// How long a server is left out after it could not be reached (unless all are).
+    pub fail_timeout: Duration,
+    /// How many more servers or connections are tried when a request can be repeated.
+    pub retries: usize,
+}
+
+/// One server of a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ServerAddress {
+    /// `host:port` or `ip:port`; a name is resolved at start and again from time to time.
+    Tcp {
+        /// Name or address, without brackets.
+        host: String,
+        /// Port.
+        port: u16,
+    },
+    /// `unix:/run/app.sock`
+    Unix(PathBuf),
+}
+
+/// `[site.NAME]`: hosts that share a pool and a policy.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// NAME.
+    pub name: String,
+    /// `shop.example`, `*.shop.example` or `*`; lower case. Empty: every host.
+    pub hosts: Vec<String>,
+    /// A key of `Settings::pools`.
+    pub pool: String,
+    /// When not empty: other methods get 405.
+    pub methods: Vec<String>,
+    /// `[cache]`'s policy with this site's settings over it.
+    pub policy: Policy,
+    /// `[[site.NAME.path]]`: the first whose pattern matches decides.
+    pub paths: Vec<PathRule>,
+}
+
+/// `[[site.NAME.path]]`
+#[derive(Clone, Debug)]
+pub struct PathRule {
+    /// A glob over the path: `*` any run of characters, `?` one; without either, a prefix that ends at `/` or matches whole.
+    pub pattern: String,
+    /// The site's policy with this rule's settings over it.
+    pub policy: Policy,
+}
+
+/// `[log]`
+#[derive(Clone, Debug)]
+pub struct Log {
+    /// Where accesses are logged.
+    pub access: LogTarget,
+    /// How.
+    pub format: LogFormat,
+    /// Where everything else is logged.
+    pub error: LogTarget,
+    /// The least level logged: `error`, `warn`, `info`, `debug`.
+    pub level: String,
+    /// Bytes of log lines waiting to be written, for each worker; beyond: lines are dropped and counted.
+    pub buffer_bytes: usize,
+}
+
+/// Where a log goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogTarget {
+    /// `off`
+    Off,
+    /// `stdout`
+    Stdout,
+    /// `stderr`
+    Stderr,
+    /// A file, appended to and reopened on reload.
+    File(PathBuf),
+}
+
+/// `log.format`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Apache's combined format.
+    Combined,
+    /// One JSON object a line.
+    Json,
+    /// A string with `{field}` placeholders, checked against the list of fields.
+    Custom(String),
+}
+
+impl Network {
+    /// Whether `ip` lies in this block; an IPv4-mapped IPv6 address counts as IPv4.
+    pub fn contains(&self, ip: IpAddr) -> bool {
+        fn bits(ip: IpAddr) -> (u128, u8) {
+            match ip.to_canonical() {
+                IpAddr::V4(v4) => (u128::from(u32::from(v4)) << 96, 32),
+                IpAddr::V6(v6) => (u128::from(v6), 128),
+            }
+        }
+        let ((own, own_len), (other, other_len)) = (bits(self.address), bits(ip));
+        own_len == other_len
+            && (self.prefix == 0 || (own ^ other) >> (128 - u32::from(self.prefix.min(own_len))) == 0)
+    }
+}
+
+impl std::fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl std::fmt::Display for ServerAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            workers: 1,
+            max_connections: 65_536,
+            drain_timeout: Duration::from_secs(30),
+            name: "forebay".into(),
+            trusted_proxies: Vec::new(),
+            forwarded: Forwarded::Both,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            request_line_bytes: 8 << 10,
+            request_head_bytes: 32 << 10,
+            request_fields: 100,
+            request_body_bytes: u64::MAX,
+            response_head_bytes: 64 << 10,
+            response_fields: 256,
+            chunk_extension_bytes: 256,
+            trailer_bytes: 8 << 10,
+            interim_responses: 16,
+            waiters: 10_000,
+            variants: 64,
+            ranges: 16,
+            requests_per_connection: u64::MAX,
+            stream_window_bytes: 1 << 20,
+        }
+    }
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let s = Duration::from_secs;
+        Self {
+            request_head: s(15),
+            request_body: s(30),
+            keep_alive: s(60),
+            send: s(30),
+            connect: s(5),
+            response_head: s(60),
+            response_body: s(30),
+            upstream_keep_alive: s(30),
+            queue: s(30),
+            tunnel: s(600),
+        }
+    }
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self {
+            memory: 256 << 20,
+            max_object_bytes: 32 << 20,
+            hit_for_miss: Duration::from_secs(120),
+            policy: Policy::default(),
+        }
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            pass: false,
+            default_ttl: None,
+            force_ttl: None,
+            ttl_status: Vec::new(),
+            grace: Duration::ZERO,
+            stale_if_error: Duration::ZERO,
+            keep: Duration::from_secs(3600),
+            heuristic: true,
+            heuristic_max: Duration::from_secs(86_400),
+            store_set_cookie: false,
+            request_directives: true,
+            targeted_fields: vec!["CDN-Cache-Control".into()],
+            key: vec![KeyPart::Host, KeyPart::Path, KeyPart::Query],
+            ignore_query: Vec::new(),
+            keep_query: Vec::new(),
+            sort_query: false,
+            ignore_cookies: Vec::new(),
+            keep_cookies: None,
+            normalize_accept_language: false,
+            cache_status: true,
+        }
+    }
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Self {
+            servers: Vec::new(),
+            max_connections: None,
+            idle_connections: 32,
+            fail_timeout: Duration::from_secs(10),
+            retries: 2,
+        }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            access: LogTarget::Off,
+            format: LogFormat::Combined,
+            error: LogTarget::Stderr,
+            level: "info".into(),
+            buffer_bytes: 8 << 20,
+        }
+    }
+}

@@ -1,1 +1,34 @@
-//! Placeholder.
+//! The harness of the scenarios: the real program between a scripted client
+//! and a scripted origin, over real sockets.
+//!
+//! Everything is plain threads and blocking reads with a deadline, so that a
+//! hang of the program fails a test instead of blocking it, and so that the
+//! harness shares no code with what it tests.
+
+#![allow(clippy::unwrap_used)]
+
+pub mod cache_status;
+pub mod client;
+pub mod config;
+pub mod event;
+pub mod forebay;
+pub mod head;
+pub mod nginx;
+pub mod origin;
+pub mod program;
+pub mod response;
+pub mod stream;
+pub mod wire;
+
+pub use client::{Client, Received};
+pub use config::Config;
+pub use event::Event;
+pub use forebay::Forebay;
+pub use nginx::Nginx;
+pub use origin::{Connection, Origin, Request};
+pub use response::{Response, reply};
+pub use stream::Address;
+pub use wire::Broken;
+
+/// How long anything may take before the test fails.
+pub const DEADLINE: std::time::Duration = std::time::Duration::from_secs(10);

@@ -316,7 +316,8 @@ impl Network {
         }
         let ((own, own_len), (other, other_len)) = (bits(self.address), bits(ip));
         own_len == other_len
-            && (self.prefix == 0 || (own ^ other) >> (128 - u32::from(self.prefix.min(own_len))) == 0)
+            && (self.prefix == 0
+                || (own ^ other) >> (128 - u32::from(self.prefix.min(own_len))) == 0)
     }
 }
 

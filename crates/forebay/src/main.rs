@@ -1,2 +1,45 @@
-//! Placeholder.
-fn main() {}
+//! The program `forebay`: command line, assembly, shutdown.
+//!
+//! Each command is a function from its arguments to an exit status; the
+//! parts it puts together live in the other crates.
+
+mod cli;
+mod commands;
+mod configuration;
+mod control;
+mod demo;
+mod error_log;
+mod exit;
+mod open_files;
+mod out;
+mod run;
+mod signals;
+mod systemd;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+/// Returns memory to the system soon after an object is evicted, so that the
+/// resident size follows the budget.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    // First, while there is one thread: the environment is changed.
+    let passed = systemd::Passed::from_environment();
+    let cli = Cli::parse();
+    let done = match cli.command {
+        None => demo::demonstrate(&cli.demo),
+        Some(Command::Serve(args)) => commands::serve::serve(&args, passed),
+        Some(Command::Check(args)) => commands::check::check(&args),
+        Some(Command::Explain(args)) => commands::explain::explain(&args),
+        Some(Command::Reload(args)) => commands::reload::reload(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

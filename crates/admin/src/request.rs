@@ -1,0 +1,166 @@
+//! What a request to the administration address must be, before anybody looks
+//! at what it asks for.
+//!
+//! The address is meant for programs and for the operator's browser, and a
+//! browser can be made to send requests by any page it visits. Two checks keep
+//! such pages out: `Host` must be an address or `localhost`, which a name that
+//! was pointed here (DNS rebinding) is not; and a request that changes
+//! something must not come from another page (`Origin`).
+
+use crate::answer::Answer;
+use forebay_http::head::HeadLimits;
+use forebay_http::{FieldId, Method, RequestHead, framing};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// A head beyond these gets 414 or 431.
+pub(crate) const LIMITS: HeadLimits = HeadLimits {
+    line_bytes: 4 << 10,
+    head_bytes: 8 << 10,
+    fields: 64,
+};
+
+/// Refuses what is malformed, misdirected or forged.
+pub(crate) fn check(head: &RequestHead) -> Result<(), Answer> {
+    if let Err(error) = framing::request_body(&head.fields, head.http10) {
+        return Err(Answer::refusal(error.status(), error.message()));
+    }
+    if !head.target.starts_with(b"/") {
+        return Err(Answer::refusal(400, "the request target must be a path"));
+    }
+    match (
+        head.fields.count(FieldId::Host),
+        head.fields.get(FieldId::Host),
+    ) {
+        // RFC 9112 section 3.2 asks for it from HTTP/1.1 on; a browser always sends it.
+        (0, _) if head.http10 => {}
+        (1, Some(host)) if is_local_name(host) => {}
+        (1, Some(_)) => {
+            return Err(Answer::refusal(
+                421,
+                "ask by IP address or as localhost: other names are not served here",
+            ));
+        }
+        _ => return Err(Answer::refusal(400, "exactly one Host field is needed")),
+    }
+    if head.method == Method::Post && !is_same_origin(head) {
+        return Err(Answer::refusal(
+            403,
+            "requests made by other web pages are refused",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether `Host` is an IP address or `localhost`, with or without a port.
+fn is_local_name(host: &[u8]) -> bool {
+    let Ok(host) = str::from_utf8(host) else {
+        return false;
+    };
+    let (name, rest) = match host.strip_prefix('[') {
+        Some(inside) => match inside.split_once(']') {
+            Some((address, rest)) if address.parse::<Ipv6Addr>().is_ok() => ("localhost", rest),
+            _ => return false,
+        },
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
+    };
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let known = name.eq_ignore_ascii_case("localhost") || name.parse::<Ipv4Addr>().is_ok();
+    known && (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port))
+}
+
+/// Whether no page, or only our own, has made this request. Browsers send
+/// `Origin` with every POST; programs do not.
+fn is_same_origin(head: &RequestHead) -> bool {
+    let host = head.fields.get(FieldId::Host).unwrap_or_default();
+    head.fields.named(b"origin").all(|origin| {
+        origin
+            .strip_prefix(b"http://")
+            .is_some_and(|from| from.eq_ignore_ascii_case(host))
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn status(text: &str) -> u16 {
+        let mut head = RequestHead::default();
+        head.parse(text.replace('\n', "\r\n").as_bytes(), &LIMITS)
+            .unwrap()
+            .unwrap();
+        check(&head).err().map_or(200, |answer| answer.status)
+    }
+
+    #[test]
+    fn addresses_and_localhost_are_names_of_this_server() {
+        for host in [
+            "127.0.0.1",
+            "127.0.0.1:8081",
+            "10.1.2.3:80",
+            "[::1]",
+            "[2001:db8::1]:8081",
+            "LocalHost:1",
+        ] {
+            assert!(is_local_name(host.as_bytes()), "{host}");
+        }
+    }
+
+    #[test]
+    fn names_that_could_be_pointed_here_are_not() {
+        for host in [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "[::1",
+            "[evil]",
+            "::1",
+            "[::1]x",
+            "localhost:80x",
+            "127.0.0.1:8081:1",
+            "2130706433",
+            "é",
+        ] {
+            assert!(!is_local_name(host.as_bytes()), "{host}");
+        }
+    }
+
+    #[test]
+    fn the_form_of_a_request() {
+        assert_eq!(status("GET / HTTP/1.1\nHost: localhost\n\n"), 200);
+        assert_eq!(status("GET / HTTP/1.0\n\n"), 200);
+        assert_eq!(status("GET / HTTP/1.1\n\n"), 400);
+        assert_eq!(
+            status("GET / HTTP/1.1\nHost: localhost\nHost: localhost\n\n"),
+            400
+        );
+        assert_eq!(status("GET / HTTP/1.1\nHost: evil.example\n\n"), 421);
+        assert_eq!(
+            status("GET http://localhost/ HTTP/1.1\nHost: localhost\n\n"),
+            400
+        );
+        assert_eq!(
+            status("GET / HTTP/1.1\nHost: localhost\nContent-Length: 1\nContent-Length: 2\n\n"),
+            400
+        );
+    }
+
+    #[test]
+    fn a_reload_comes_from_a_program_or_from_our_own_page() {
+        let post = |fields: &str| {
+            status(&format!(
+                "POST /reload HTTP/1.1\nHost: 127.0.0.1:81\n{fields}\n"
+            ))
+        };
+        assert_eq!(post(""), 200);
+        assert_eq!(post("Origin: http://127.0.0.1:81\n"), 200);
+        assert_eq!(post("Origin: http://evil.example\n"), 403);
+        assert_eq!(post("Origin: null\n"), 403);
+        assert_eq!(post("Origin: http://127.0.0.1:82\n"), 403);
+        assert_eq!(
+            post("Origin: http://127.0.0.1:81\nOrigin: http://evil.example\n"),
+            403
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! The one memory budget: what is counted, and when it is given back.
+//!
+//! A [`Charge`] is held by whatever owns the memory and gives it back when it
+//! is dropped, so the sum is what the process really holds: bodies, heads,
+//! index and objects in transit, whether or not the index still knows them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Bytes in use and bytes allowed.
+#[derive(Debug)]
+pub struct Budget {
+    used: AtomicU64,
+    limit: AtomicU64,
+}
+
+impl Budget {
+    /// A budget of `limit` bytes, none used.
+    pub fn new(limit: u64) -> Arc<Self> {
+        Arc::new(Self { used: AtomicU64::new(0), limit: AtomicU64::new(limit) })
+    }
+
+    /// Bytes in use.
+    pub fn used(&self) -> u64 {
+        self.used.load(Relaxed)
+    }
+
+    /// Bytes allowed.
+    pub fn limit(&self) -> u64 {
+        self.limit.load(Relaxed)
+    }
+
+    /// Changes what is allowed; what is beyond it goes with the next insertions.
+    pub fn set_limit(&self, limit: u64) {
+        self.limit.store(limit, Relaxed);
+    }
+
+    /// Bytes in use beyond what is allowed.
+    pub fn excess(&self) -> u64 {
+        self.used().saturating_sub(self.limit())
+    }
+}
+
+/// Bytes counted in a budget until dropped.
+#[derive(Debug)]
+pub struct Charge {
+    budget: Arc<Budget>,
+    bytes: u64,
+}
+
+impl Charge {
+    /// Counts nothing yet.
+    pub fn new(budget: &Arc<Budget>) -> Self {
+        Self { budget: Arc::clone(budget), bytes: 0 }
+    }
+
+    /// The budget it counts in.
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// Counts `bytes` from now on.
+    pub fn set(&mut self, bytes: u64) {
+        if bytes >= self.bytes {
+            self.budget.used.fetch_add(bytes - self.bytes, Relaxed);
+        } else {
+            self.budget.used.fetch_sub(self.bytes - bytes, Relaxed);
+        }
+        self.bytes = bytes;
+    }
+
+    /// Bytes counted.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+/// What an allocation of `bytes` takes from the process: allocators round up
+/// to size classes an eighth of a power of two apart, which is a sixteenth too
+/// much on average.
+pub fn allocated(bytes: usize) -> u64 {
+    (bytes + bytes / 16 + 16) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_charge_is_given_back_whole() {
+        let budget = Budget::new(100);
+        let mut charge = Charge::new(&budget);
+        charge.set(150);
+        assert_eq!((budget.used(), budget.excess()), (150, 50));
+        charge.set(20);
+        assert_eq!((budget.used(), budget.excess()), (20, 0));
+        drop(charge);
+        assert_eq!(budget.used(), 0);
+    }
+}

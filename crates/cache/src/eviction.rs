@@ -1,0 +1,166 @@
+//! Which object goes when memory is short: S3-FIFO (Yang et al., SOSP 2023).
+//!
+//! Three queues in order of arrival. New objects enter `small`, a tenth of the
+//! bytes; those hit twice while there move to `main`, the others leave and are
+//! remembered in `ghost`, from where a quick return goes straight to `main`.
+//! A hit changes nothing here, it only counts in the object.
+
+use std::collections::{HashSet, VecDeque};
+
+/// Where an object stands in a queue. The index may have dropped it meanwhile;
+/// it is then passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Item {
+    pub(crate) hash: u64,
+    pub(crate) id: u64,
+    pub(crate) bytes: u64,
+}
+
+/// What the index says of an item that came to the end of its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Not in the index any more.
+    Gone,
+    /// In the index, hit so often lately.
+    Heat(u8),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    small: VecDeque<Item>,
+    main: VecDeque<Item>,
+    small_bytes: u64,
+    main_bytes: u64,
+    ghosts: VecDeque<u64>,
+    ghost_set: HashSet<u64>,
+}
+
+impl Queues {
+    pub(crate) fn insert(&mut self, item: Item) {
+        if self.ghost_set.remove(&item.hash) {
+            self.main_bytes += item.bytes;
+            self.main.push_back(item);
+        } else {
+            self.small_bytes += item.bytes;
+            self.small.push_back(item);
+        }
+    }
+
+    /// The next object to go. `standing` tells of an item; `cool` notes that a
+    /// hot one was spared, at the price of some of its heat.
+    pub(crate) fn victim(
+        &mut self,
+        standing: impl Fn(&Item) -> Standing,
+        cool: impl Fn(&Item, u8),
+    ) -> Option<Item> {
+        loop {
+            let total = self.small_bytes + self.main_bytes;
+            let from_small = self.small_bytes * 10 >= total || self.main.is_empty();
+            if from_small && !self.small.is_empty() {
+                let item = self.small.pop_front()?;
+                self.small_bytes -= item.bytes;
+                match standing(&item) {
+                    Standing::Gone => {}
+                    Standing::Heat(heat) if heat > 1 => {
+                        cool(&item, 0);
+                        self.main_bytes += item.bytes;
+                        self.main.push_back(item);
+                    }
+                    Standing::Heat(_) => {
+                        self.remember(item.hash);
+                        return Some(item);
+                    }
+                }
+            } else {
+                let item = self.main.pop_front()?;
+                self.main_bytes -= item.bytes;
+                match standing(&item) {
+                    Standing::Gone => {}
+                    Standing::Heat(0) => return Some(item),
+                    Standing::Heat(heat) => {
+                        cool(&item, heat - 1);
+                        self.main_bytes += item.bytes;
+                        self.main.push_back(item);
+                    }
+                }
+            }
+        }
+    }
+
+    fn remember(&mut self, hash: u64) {
+        let most = (self.main.len() + self.small.len()).max(64);
+        while self.ghosts.len() >= most {
+            if let Some(oldest) = self.ghosts.pop_front() {
+                self.ghost_set.remove(&oldest);
+            }
+        }
+        if self.ghost_set.insert(hash) {
+            self.ghosts.push_back(hash);
+        }
+    }
+
+    /// Items that the index has dropped are taken out when they outnumber the others.
+    pub(crate) fn tidy(&mut self, live: usize, is_live: impl Fn(&Item) -> bool) {
+        if self.small.len() + self.main.len() < 2 * live + 1024 {
+            return;
+        }
+        self.small.retain(&is_live);
+        self.main.retain(&is_live);
+        self.small_bytes = self.small.iter().map(|item| item.bytes).sum();
+        self.main_bytes = self.main.iter().map(|item| item.bytes).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::collections::HashMap;
+
+    /// A cache of `size` one-byte objects driven by a trace; returns the hits.
+    fn hits(trace: impl Iterator<Item = u64>, size: usize) -> usize {
+        let mut queues = Queues::default();
+        let heat: RefCell<HashMap<u64, u8>> = RefCell::default();
+        let mut hits = 0;
+        for key in trace {
+            if let Some(heat) = heat.borrow_mut().get_mut(&key) {
+                *heat = (*heat + 1).min(3);
+                hits += 1;
+                continue;
+            }
+            if heat.borrow().len() == size {
+                let victim = queues.victim(
+                    |item| heat.borrow().get(&item.id).map_or(Standing::Gone, |&h| Standing::Heat(h)),
+                    |item, cooled| {
+                        heat.borrow_mut().insert(item.id, cooled);
+                    },
+                );
+                heat.borrow_mut().remove(&victim.map_or(0, |item| item.id));
+            }
+            heat.borrow_mut().insert(key, 0);
+            queues.insert(Item { hash: key, id: key, bytes: 1 });
+        }
+        hits
+    }
+
+    #[test]
+    fn a_scan_does_not_wash_out_what_is_popular() {
+        let popular = (0..20_000u64).map(|i| if i % 2 == 0 { i / 2 % 50 } else { 1_000 + i });
+        // Half of the requests are for 50 popular objects; a cache of 100 must keep nearly all of them.
+        assert!(hits(popular, 100) > 9_700);
+    }
+
+    #[test]
+    fn an_object_that_left_is_passed_over() {
+        let mut queues = Queues::default();
+        for id in 1..=3 {
+            queues.insert(Item { hash: id, id, bytes: 10 });
+        }
+        let victim = queues.victim(
+            |item| if item.id == 1 { Standing::Gone } else { Standing::Heat(0) },
+            |_, _| {},
+        );
+        assert_eq!(victim.map(|item| item.id), Some(2));
+        assert_eq!(queues.small_bytes, 10);
+    }
+}

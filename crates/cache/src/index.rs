@@ -1,0 +1,465 @@
+//! The index: from keys to objects, sharded, with its queues of eviction.
+//!
+//! A shard's lock is held for a look-up in a table and never over I/O, over a
+//! wait, or while another shard's is held. Objects are dropped outside of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use bytes::Bytes;
+use forebay_config::settings::Policy;
+use forebay_http::fields::Fields;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry as Slot;
+use parking_lot::Mutex;
+
+use crate::body::Body;
+use crate::budget::Budget;
+use crate::eviction::{Item, Queues, Standing};
+use crate::flight::{Flight, Landing, Lead, Waiter};
+use crate::groups::Groups;
+use crate::key::Key;
+use crate::object::{Content, Draft, Object};
+use crate::ranges::Ranges;
+
+/// How many parts the index has; a power of two.
+const SHARDS: usize = 64;
+
+/// Limits of the index that are settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Requests that may wait for one fetch.
+    pub waiters: usize,
+    /// Variants kept under one key.
+    pub variants: usize,
+}
+
+/// Objects in memory.
+#[derive(Debug)]
+pub struct Cache {
+    shards: Box<[Mutex<Shard>]>,
+    budget: Arc<Budget>,
+    groups: Groups,
+    seed: u64,
+    next_id: AtomicU64,
+    next_victim: AtomicU64,
+    objects: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    table: HashTable<Entry>,
+    queues: Queues,
+}
+
+#[derive(Debug)]
+struct Entry {
+    hash: u64,
+    key: Box<[u8]>,
+    /// Newest last.
+    variants: Vec<Arc<Object>>,
+    flight: Option<Arc<Flight>>,
+    /// Until then requests for this key do not wait for each other.
+    shunned_until_ms: u64,
+}
+
+/// What a look-up found.
+#[derive(Debug)]
+pub enum Found {
+    /// The object the request selects.
+    Object(Arc<Object>),
+    /// The key is known, but none of its variants is selected.
+    OtherVariants,
+    /// Nothing is stored under the key.
+    Nothing,
+}
+
+/// Whose turn it is to ask the origin.
+#[derive(Debug)]
+pub enum Turn {
+    /// The caller's, for all who come after.
+    Lead(Lead),
+    /// Another's; the caller waits.
+    Wait(Waiter),
+    /// The caller's, for itself alone: responses for this key are not shared, or too many wait.
+    Alone,
+    /// Meanwhile there is an object that was not there before.
+    Landed(Arc<Object>),
+}
+
+impl Cache {
+    /// An empty cache of `memory_bytes`; `seed` is secret and random.
+    pub fn new(memory_bytes: u64, seed: u64) -> Arc<Self> {
+        Arc::new(Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            budget: Budget::new(memory_bytes),
+            groups: Groups::new(seed),
+            seed,
+            next_id: AtomicU64::new(1),
+            next_victim: AtomicU64::new(0),
+            objects: AtomicU64::new(0),
+        })
+    }
+
+    /// The memory budget that bodies are counted in.
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// The cache groups.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// Objects in the index.
+    pub fn objects(&self) -> u64 {
+        self.objects.load(Relaxed)
+    }
+
+    /// A key of this cache.
+    #[inline]
+    pub fn key<'a>(&self, text: &'a [u8]) -> Key<'a> {
+        Key::new(text, self.seed)
+    }
+
+    /// Finds what `request` selects under `key`. It says nothing of freshness.
+    #[inline]
+    pub fn find(&self, key: &Key<'_>, request: &Fields, policy: &Policy) -> Found {
+        let shard = self.shard(key.hash).lock();
+        let Some(entry) = shard.entry(key.hash, key.text) else {
+            return Found::Nothing;
+        };
+        match entry.select(request, policy) {
+            Some(object) => Found::Object(Arc::clone(object)),
+            None if entry.variants.is_empty() => Found::Nothing,
+            None => Found::OtherVariants,
+        }
+    }
+
+    /// Whether the object was invalidated, itself or with one of its groups.
+    #[inline]
+    pub fn is_invalid(&self, object: &Object) -> bool {
+        object.is_invalid()
+            || (!object.groups.is_empty() && !self.groups.are_current(&object.groups))
+    }
+
+    /// Decides who asks the origin for `key`; `known` is the object the caller could not use.
+    pub fn turn(
+        self: &Arc<Self>,
+        key: &Key<'_>,
+        request: &Fields,
+        policy: &Policy,
+        known: Option<&Arc<Object>>,
+        now_ms: u64,
+        limits: &Limits,
+    ) -> Turn {
+        let mut shard = self.shard(key.hash).lock();
+        let entry = shard.entry_or_new(key);
+        if let Some(object) = entry.select(request, policy)
+            && !known.is_some_and(|known| Arc::ptr_eq(known, object))
+            && object.whole().is_some()
+        {
+            return Turn::Landed(Arc::clone(object));
+        }
+        match &entry.flight {
+            Some(flight) if flight.waiters() < limits.waiters => Turn::Wait(Waiter::new(flight)),
+            Some(_) => Turn::Alone,
+            None if entry.shunned_until_ms > now_ms => Turn::Alone,
+            None => {
+                let flight = Flight::new();
+                entry.flight = Some(Arc::clone(&flight));
+                drop(shard);
+                Turn::Lead(self.lead(key, flight))
+            }
+        }
+    }
+
+    /// Like [`Cache::turn`] for a refresh behind an answer: `None` when one is under way.
+    pub fn refresh_turn(self: &Arc<Self>, key: &Key<'_>) -> Option<Lead> {
+        let mut shard = self.shard(key.hash).lock();
+        let entry = shard.entry_or_new(key);
+        if entry.flight.is_some() {
+            return None;
+        }
+        let flight = Flight::new();
+        entry.flight = Some(Arc::clone(&flight));
+        drop(shard);
+        Some(self.lead(key, flight))
+    }
+
+    fn lead(self: &Arc<Self>, key: &Key<'_>, flight: Arc<Flight>) -> Lead {
+        Lead {
+            cache: Arc::clone(self),
+            key: key.text.into(),
+            hash: key.hash,
+            flight,
+            landed: false,
+        }
+    }
+
+    /// Puts a response into the index, growing or complete, and tells those who
+    /// waited for it. With `lead` outdated by an invalidation it is not kept.
+    /// Returns the object and how many others had to go.
+    pub fn publish(
+        &self,
+        key: &Key<'_>,
+        draft: Draft<'_>,
+        lead: Option<Lead>,
+        limits: &Limits,
+    ) -> (Arc<Object>, u64) {
+        let id = self.next_id.fetch_add(1, Relaxed);
+        let object = Arc::new(Object::new(draft, id, key.hash, key.text.len(), &self.budget));
+        let outdated = lead.as_ref().is_some_and(Lead::is_outdated);
+        if !outdated {
+            self.put(key, Arc::clone(&object), limits);
+        }
+        if let Some(mut lead) = lead {
+            lead.finish(Landing::Stored(Arc::clone(&object)));
+        }
+        let complete = object.whole().is_none_or(|body| body.whole().is_some());
+        let evicted = if complete && !outdated { self.settle(&object) } else { 0 };
+        (object, evicted)
+    }
+
+    fn put(&self, key: &Key<'_>, object: Arc<Object>, limits: &Limits) {
+        let mut gone = Vec::new();
+        let mut shard = self.shard(key.hash).lock();
+        let entry = shard.entry_or_new(key);
+        let keep = |other: &Arc<Object>| {
+            other.selector.is_some() && object.selector.is_some() && other.selector != object.selector
+        };
+        entry.variants.retain(|other| {
+            let kept = keep(other);
+            if !kept {
+                gone.push(Arc::clone(other));
+            }
+            kept
+        });
+        while entry.variants.len() >= limits.variants.max(1) {
+            gone.push(entry.variants.remove(0));
+        }
+        entry.variants.push(object);
+        entry.shunned_until_ms = 0;
+        drop(shard);
+        self.objects.fetch_add(1, Relaxed);
+        self.objects.fetch_sub(gone.len() as u64, Relaxed);
+    }
+
+    /// The object's body is complete: from now on it may be evicted. Returns
+    /// how many others had to go for it.
+    pub fn settle(&self, object: &Arc<Object>) -> u64 {
+        let item = Item { hash: object.hash, id: object.id, bytes: object.memory_bytes() };
+        let mut shard = self.shard(object.hash).lock();
+        shard.queues.insert(item);
+        let live = shard.table.len();
+        let Shard { table, queues } = &mut *shard;
+        queues.tidy(live, |item| match item.id {
+            0 => table.find(item.hash, |entry| entry.hash == item.hash).is_some(),
+            _ => holds(table, item).is_some(),
+        });
+        drop(shard);
+        self.make_room()
+    }
+
+    /// Takes an object out of the index.
+    pub fn remove(&self, object: &Arc<Object>) {
+        let mut shard = self.shard(object.hash).lock();
+        let removed = shard.take(object.hash, object.id);
+        drop(shard);
+        if removed.is_some() {
+            self.objects.fetch_sub(1, Relaxed);
+        }
+    }
+
+    /// Puts a new head over the body of `old`, where `old` still is in the index.
+    pub fn refresh(&self, old: &Arc<Object>, key: &Key<'_>, draft: Draft<'_>) -> Arc<Object> {
+        let new = Object::new(draft, old.id, old.hash, key.text.len(), &self.budget);
+        new.set_heat(old.heat());
+        let new = Arc::new(new);
+        let mut shard = self.shard(old.hash).lock();
+        let slot = shard
+            .table
+            .find_mut(old.hash, |entry| entry.hash == old.hash && *entry.key == *key.text)
+            .and_then(|entry| entry.variants.iter_mut().find(|variant| Arc::ptr_eq(variant, old)));
+        let replaced = slot.map(|slot| std::mem::replace(slot, Arc::clone(&new)));
+        drop(shard);
+        drop(replaced);
+        new
+    }
+
+    /// Stores one range of a response, together with what is stored of the same
+    /// representation already. Returns how many objects had to go.
+    pub fn publish_range(
+        &self,
+        key: &Key<'_>,
+        mut draft: Draft<'_>,
+        complete: u64,
+        first: u64,
+        bytes: Bytes,
+        request: &Fields,
+        policy: &Policy,
+        limits: &Limits,
+    ) -> u64 {
+        let mut ranges = Ranges::new(&self.budget, complete, first, bytes);
+        let stored = match self.find(key, request, policy) {
+            Found::Object(object) => Some(object),
+            _ => None,
+        };
+        let etag = draft.response.fields.get(forebay_http::FieldId::ETag);
+        if let Some(stored) = stored {
+            let same = stored.strong_etag().is_some() && stored.strong_etag() == etag;
+            match &stored.content {
+                Content::Ranges(others) if same && others.complete_len() == complete => {
+                    ranges = ranges.combined(others);
+                }
+                Content::Whole(body) if same && body.known_len() == Some(complete) => return 0,
+                _ => {}
+            }
+        }
+        draft.content = Content::Ranges(Arc::new(ranges));
+        self.publish(key, draft, None, limits).1
+    }
+
+    /// Makes everything under `key` invalid, also what is being fetched now.
+    /// Returns how many objects were valid before.
+    pub fn invalidate(&self, key: &Key<'_>) -> usize {
+        let mut shard = self.shard(key.hash).lock();
+        let found = shard
+            .table
+            .find_mut(key.hash, |entry| entry.hash == key.hash && *entry.key == *key.text);
+        let Some(entry) = found else { return 0 };
+        if let Some(flight) = &entry.flight {
+            flight.invalidated.store(true, Relaxed);
+        }
+        entry.variants.iter().filter(|object| object.invalidate()).count()
+    }
+
+    /// Evicts until the budget is kept, or nothing is left to evict. Returns how many objects went.
+    pub fn make_room(&self) -> u64 {
+        let mut excess = self.budget.excess();
+        let (mut evicted, mut idle) = (0, 0);
+        while excess > 0 && idle < SHARDS {
+            let at = self.next_victim.fetch_add(1, Relaxed) as usize % SHARDS;
+            match self.evict_from(at) {
+                Some(object) => {
+                    excess = excess.saturating_sub(object.memory_bytes());
+                    evicted += 1;
+                    idle = 0;
+                }
+                None => idle += 1,
+            }
+        }
+        self.objects.fetch_sub(evicted, Relaxed);
+        evicted
+    }
+
+    fn evict_from(&self, at: usize) -> Option<Arc<Object>> {
+        let mut shard = self.shards[at].lock();
+        let Shard { table, queues } = &mut *shard;
+        let item = queues.victim(
+            |item| holds(table, item).map_or(Standing::Gone, |object| Standing::Heat(object.heat())),
+            |item, heat| {
+                if let Some(object) = holds(table, item) {
+                    object.set_heat(heat);
+                }
+            },
+        )?;
+        shard.take(item.hash, item.id)
+    }
+
+    pub(crate) fn shun(&self, hash: u64, key: &[u8], until_ms: u64) {
+        let mut shard = self.shard(hash).lock();
+        let entry = shard.entry_or_new(&Key { text: key, hash });
+        entry.shunned_until_ms = until_ms;
+        // A mark without an object leaves with the queue like an object would.
+        shard.queues.insert(Item { hash, id: 0, bytes: 256 });
+    }
+
+    pub(crate) fn end_flight(&self, hash: u64, key: &[u8], flight: &Arc<Flight>) {
+        let mut shard = self.shard(hash).lock();
+        if let Slot::Occupied(mut slot) = shard.table.entry(
+            hash,
+            |entry| entry.hash == hash && *entry.key == *key,
+            |entry| entry.hash,
+        ) {
+            let entry = slot.get_mut();
+            if entry.flight.as_ref().is_some_and(|current| Arc::ptr_eq(current, flight)) {
+                entry.flight = None;
+            }
+            if entry.is_idle() && entry.shunned_until_ms == 0 {
+                slot.remove();
+            }
+        }
+    }
+
+    #[inline]
+    fn shard(&self, hash: u64) -> &Mutex<Shard> {
+        &self.shards[(hash >> 58) as usize % SHARDS]
+    }
+}
+
+impl Shard {
+    #[inline]
+    fn entry(&self, hash: u64, key: &[u8]) -> Option<&Entry> {
+        self.table.find(hash, |entry| entry.hash == hash && *entry.key == *key)
+    }
+
+    fn entry_or_new(&mut self, key: &Key<'_>) -> &mut Entry {
+        let same = |entry: &Entry| entry.hash == key.hash && *entry.key == *key.text;
+        self.table
+            .entry(key.hash, same, |entry| entry.hash)
+            .or_insert_with(|| Entry {
+                hash: key.hash,
+                key: key.text.into(),
+                variants: Vec::new(),
+                flight: None,
+                shunned_until_ms: 0,
+            })
+            .into_mut()
+    }
+
+    /// Takes the object with this id out, and its entry when nothing is left in it.
+    fn take(&mut self, hash: u64, id: u64) -> Option<Arc<Object>> {
+        let same = |entry: &Entry| entry.hash == hash && (id == 0 || entry.position(id).is_some());
+        let Slot::Occupied(mut slot) = self.table.entry(hash, same, |entry| entry.hash) else {
+            return None;
+        };
+        let entry = slot.get_mut();
+        let object = entry.position(id).map(|at| entry.variants.remove(at));
+        if entry.is_idle() {
+            slot.remove();
+        }
+        object
+    }
+}
+
+impl Entry {
+    /// The newest variant that the request selects (RFC 9111 section 4.1).
+    #[inline]
+    fn select(&self, request: &Fields, policy: &Policy) -> Option<&Arc<Object>> {
+        self.variants.iter().rev().find(|object| match &object.selector {
+            None => true,
+            Some(selector) => selector.matches(request, policy, object.language()),
+        })
+    }
+
+    fn position(&self, id: u64) -> Option<usize> {
+        self.variants.iter().position(|object| object.id == id)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.variants.is_empty() && self.flight.is_none()
+    }
+}
+
+fn holds<'a>(table: &'a HashTable<Entry>, item: &Item) -> Option<&'a Arc<Object>> {
+    let entry = table.find(item.hash, |entry| {
+        entry.hash == item.hash && entry.position(item.id).is_some()
+    })?;
+    entry.position(item.id).map(|at| &entry.variants[at])
+}
+
+/// Whether a body that is being fetched still may be stored: it fits, and so do all others in transit.
+pub fn fits(budget: &Budget, body: &Body, max_object_bytes: u64) -> bool {
+    body.memory_bytes() <= max_object_bytes && budget.used() < budget.limit() + budget.limit() / 20
+}

@@ -1,0 +1,103 @@
+//! What a request asks for, as the bytes that objects are found by.
+
+use std::hash::Hasher;
+
+use forebay_config::settings::{KeyPart, Policy};
+use forebay_http::fields::{FieldId, Fields};
+use forebay_http::{negotiate, query, uri};
+use rapidhash::fast::RapidHasher;
+
+/// A primary cache key (RFC 9111 section 2) and its hash.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<'a> {
+    /// The key's text; equal texts are the same key.
+    pub text: &'a [u8],
+    /// A keyed hash of it.
+    pub hash: u64,
+}
+
+impl<'a> Key<'a> {
+    /// Hashes `text` with a secret `seed`, so that clients cannot choose colliding keys.
+    #[inline]
+    pub fn new(text: &'a [u8], seed: u64) -> Self {
+        let mut hasher = RapidHasher::new(seed);
+        hasher.write(text);
+        Self { text, hash: hasher.finish() }
+    }
+}
+
+/// Appends the key of a request for `target` (path and query) at `host` to `out`.
+pub fn write(policy: &Policy, host: &[u8], target: &[u8], request: &Fields, out: &mut Vec<u8>) {
+    let (path, search) = uri::split_path(target);
+    for part in &policy.key {
+        match part {
+            KeyPart::Host => out.extend(host.iter().map(u8::to_ascii_lowercase)),
+            KeyPart::Path => out.extend_from_slice(path),
+            KeyPart::Query => {
+                if let Some(search) = search {
+                    write_query(policy, search, out);
+                }
+            }
+            KeyPart::Header(name) => {
+                out.push(0);
+                negotiate::combine(request.named(name.as_bytes()), out);
+            }
+            KeyPart::Cookie(name) => {
+                out.push(0);
+                let cookies = request.all(FieldId::Cookie);
+                out.extend_from_slice(query::cookie(cookies, name.as_bytes()).unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// Whether the policy changes queries at all.
+pub fn filters_query(policy: &Policy) -> bool {
+    policy.sort_query || !policy.ignore_query.is_empty() || !policy.keep_query.is_empty()
+}
+
+fn write_query(policy: &Policy, search: &[u8], out: &mut Vec<u8>) {
+    let mark = out.len();
+    out.push(b'?');
+    if filters_query(policy) {
+        query::filter_query(search, &policy.ignore_query, &policy.keep_query, policy.sort_query, out);
+        if out.len() == mark + 1 {
+            out.truncate(mark);
+        }
+    } else {
+        out.extend_from_slice(search);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(policy: &Policy, target: &str, cookie: &str) -> String {
+        let mut request = Fields::new();
+        request.push(FieldId::Cookie, cookie.as_bytes());
+        let mut out = Vec::new();
+        write(policy, b"Shop.Example", target.as_bytes(), &request, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn keys_follow_the_policy() {
+        let plain = Policy::default();
+        assert_eq!(key(&plain, "/a?x=1&y=2", ""), "shop.example/a?x=1&y=2");
+        let filtered = Policy { ignore_query: vec!["utm_*".into()], sort_query: true, ..Policy::default() };
+        assert_eq!(key(&filtered, "/a?y=2&utm_source=n&x=1", ""), "shop.example/a?x=1&y=2");
+        assert_eq!(key(&filtered, "/a?utm_source=n", ""), "shop.example/a");
+        let by_cookie = Policy {
+            key: vec![KeyPart::Path, KeyPart::Cookie("tier".into())],
+            ..Policy::default()
+        };
+        assert_eq!(key(&by_cookie, "/a?q", "a=b; tier=gold"), "/a\0gold");
+    }
+
+    #[test]
+    fn the_seed_changes_the_hash() {
+        assert_ne!(Key::new(b"a", 1).hash, Key::new(b"a", 2).hash);
+        assert_eq!(Key::new(b"a", 1).hash, Key::new(b"a", 1).hash);
+    }
+}

@@ -1,0 +1,281 @@
+//! The rules between settings: references that must exist, things that must
+//! differ, and what follows from what was left out.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::diagnostic::{Diagnostic, Level};
+use crate::draft::{CacheDraft, Draft, Share, SiteDraft, Spanned};
+use crate::nearest::nearest;
+use crate::settings::{Cache, KeyPart, ListenAddress, Policy, Settings, Site};
+use crate::units::show_size;
+
+/// The largest object by default: an eighth of the memory, and at most this.
+const MAX_OBJECT: u64 = 64 << 20;
+
+/// Applies the rules and fills in what follows. With `partial`, parts of the file could not be
+/// parsed, and what is missing may stand in them.
+pub(crate) fn settings(draft: Draft, partial: bool, out: &mut Vec<Diagnostic>) -> Settings {
+    if !partial {
+        something_to_do(&draft, out);
+    }
+    addresses(&draft, out);
+    hosts(&draft.sites, out);
+    heads(&draft, out);
+    let cache = cache(&draft.cache, draft.policy.clone(), out);
+    let sites = sites(&draft, partial, out);
+    Settings {
+        server: draft.server,
+        listen: draft
+            .listen
+            .into_iter()
+            .map(|listen| listen.value)
+            .collect(),
+        admin: draft.admin.map(|admin| admin.value),
+        limits: draft.limits,
+        timeouts: draft.timeouts,
+        cache,
+        pools: draft
+            .pools
+            .into_iter()
+            .map(|(name, pool)| (name.value, pool))
+            .collect(),
+        sites,
+        log: draft.log,
+    }
+}
+
+/// A file that listens nowhere, or has nobody to ask, does nothing.
+fn something_to_do(draft: &Draft, out: &mut Vec<Diagnostic>) {
+    let written = &draft.written;
+    if written.later {
+        return;
+    }
+    if !written.listen {
+        let write = "write\n[[listen]]\naddress = \"127.0.0.1:8080\"";
+        out.push(Diagnostic::whole_file("no [[listen]]: clients cannot connect").suggest(write));
+    }
+    if !written.pool {
+        let write = "write\n[pool.app]\nservers = [\"127.0.0.1:9000\"]";
+        out.push(
+            Diagnostic::whole_file("no [pool.NAME]: there is no origin to ask").suggest(write),
+        );
+    } else if draft.pools.is_empty() && out.is_empty() {
+        let write = "write\n[pool.app]\nservers = [\"127.0.0.1:9000\"]";
+        out.push(Diagnostic::whole_file("[pool] has no pool in it").suggest(write));
+    }
+}
+
+/// Nobody can listen twice on one address.
+fn addresses(draft: &Draft, out: &mut Vec<Diagnostic>) {
+    let mut seen: Vec<(&ListenAddress, &str)> = Vec::new();
+    let admin = draft.admin.as_ref().map(|admin| Spanned {
+        value: ListenAddress::Tcp(admin.value),
+        span: admin.span.clone(),
+    });
+    let listeners = draft.listen.iter().map(|listen| (listen, "[[listen]]"));
+    for (address, place) in listeners.chain(admin.iter().map(|admin| (admin, "[admin]"))) {
+        let any_port = matches!(address.value, ListenAddress::Tcp(tcp) if tcp.port() == 0);
+        match seen.iter().find(|(other, _)| *other == &address.value) {
+            Some((_, other)) if !any_port => {
+                let message = format!(
+                    "`{}` is already the address of another {other}",
+                    address.value
+                );
+                let expected = format!("an address of its own for each {place}");
+                out.push(Diagnostic::error(address.span.clone(), message).expected(expected));
+            }
+            _ => seen.push((&address.value, place)),
+        }
+    }
+}
+
+/// A host belongs to one site.
+fn hosts(sites: &[(Spanned<String>, SiteDraft)], out: &mut Vec<Diagnostic>) {
+    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    for (name, site) in sites {
+        let own = site
+            .hosts
+            .iter()
+            .map(|host| (host.value.as_str(), &host.span));
+        let claimed: Vec<(&str, &Range<usize>)> = match site.hosts_written {
+            true => own.collect(),
+            false => vec![("*", &name.span)],
+        };
+        for (host, span) in claimed {
+            let Some(owner) = owners.insert(host, &name.value) else {
+                continue;
+            };
+            owners.insert(host, owner);
+            let what = if host == "*" {
+                "every other host"
+            } else {
+                host
+            };
+            let message = match owner == name.value {
+                true => format!("{what} stands twice in [site.{owner}]"),
+                false => format!("[site.{owner}] already answers for {what}"),
+            };
+            let expected = "a host of one site only";
+            out.push(Diagnostic::error(span.clone(), message).expected(expected));
+        }
+    }
+}
+
+/// A request line is part of a head.
+fn heads(draft: &Draft, out: &mut Vec<Diagnostic>) {
+    let limits = &draft.limits;
+    if limits.request_line_bytes > limits.request_head_bytes {
+        let message = format!(
+            "`limits.request_line` ({}) is more than `limits.request_head` ({}), of which it is a part",
+            show_size(limits.request_line_bytes as u64),
+            show_size(limits.request_head_bytes as u64),
+        );
+        out.push(Diagnostic::whole_file(message).suggest("raise request_head"));
+    }
+}
+
+fn cache(draft: &CacheDraft, policy: Policy, out: &mut Vec<Diagnostic>) -> Cache {
+    let memory = draft.memory;
+    let max_object_bytes = match &draft.max_object {
+        None => default_max_object(memory),
+        Some(Spanned {
+            value: Share::Thousandths(part),
+            ..
+        }) => (u128::from(memory) * u128::from(*part) / 1000) as u64,
+        Some(Spanned {
+            value: Share::Bytes(bytes),
+            span,
+        }) => {
+            if *bytes > memory {
+                let message = format!(
+                    "`cache.max_object` is more than `cache.memory` ({})",
+                    show_size(memory)
+                );
+                let expected = "a part of it, such as \"10%\"";
+                out.push(Diagnostic::error(span.clone(), message).expected(expected));
+            }
+            *bytes
+        }
+    };
+    Cache {
+        memory,
+        max_object_bytes,
+        hit_for_miss: draft.hit_for_miss,
+        policy,
+    }
+}
+
+/// The largest object when nothing is said.
+pub(crate) fn default_max_object(memory: u64) -> u64 {
+    (memory / 8).min(MAX_OBJECT)
+}
+
+/// Every site with its pool; without a site, one for every host if it is clear which pool.
+fn sites(draft: &Draft, partial: bool, out: &mut Vec<Diagnostic>) -> Vec<Site> {
+    let pools: Vec<&str> = draft
+        .pools
+        .iter()
+        .map(|(name, _)| name.value.as_str())
+        .collect();
+    if draft.sites.is_empty() && !draft.written.site && !partial {
+        return default_site(draft, &pools, out);
+    }
+    let mut sites = Vec::new();
+    for (name, site) in &draft.sites {
+        let pool = pool_of(name, site, &pools, partial, out);
+        key_without_path(name, &site.policy, out);
+        sites.push(Site {
+            name: name.value.clone(),
+            hosts: site.hosts.iter().map(|host| host.value.clone()).collect(),
+            pool,
+            methods: site.methods.clone(),
+            policy: site.policy.clone(),
+            paths: site.paths.clone(),
+        });
+    }
+    if !partial
+        && out
+            .iter()
+            .all(|diagnostic| diagnostic.level == Level::Warning)
+    {
+        unused_pools(draft, &sites, out);
+    }
+    sites
+}
+
+fn default_site(draft: &Draft, pools: &[&str], out: &mut Vec<Diagnostic>) -> Vec<Site> {
+    let [pool] = pools else {
+        if pools.len() > 1 {
+            let message = "no [site.NAME] says which of the pools answers";
+            let write = format!("write\n[site.default]\npool = \"{}\"", pools[0]);
+            out.push(Diagnostic::whole_file(message).suggest(write));
+        }
+        return Vec::new();
+    };
+    vec![Site {
+        name: "default".into(),
+        hosts: Vec::new(),
+        pool: (*pool).into(),
+        methods: Vec::new(),
+        policy: draft.policy.clone(),
+        paths: Vec::new(),
+    }]
+}
+
+/// The site's pool, which may be left out when there is one only.
+fn pool_of(
+    name: &Spanned<String>,
+    site: &SiteDraft,
+    pools: &[&str],
+    partial: bool,
+    out: &mut Vec<Diagnostic>,
+) -> String {
+    match (&site.pool, pools) {
+        (Some(pool), _) => {
+            if !pools.contains(&pool.value.as_str()) && !partial {
+                let message = format!("there is no [pool.{}]", pool.value);
+                let expected = match pools {
+                    [] => "the name of a [pool.NAME]".into(),
+                    _ => format!("one of the pools: {}", pools.join(", ")),
+                };
+                let diagnostic = Diagnostic::error(pool.span.clone(), message).expected(expected);
+                out.push(diagnostic.did_you_mean(nearest(&pool.value, pools.iter().copied())));
+            }
+            pool.value.clone()
+        }
+        (None, [only]) => (*only).into(),
+        (None, _) => {
+            if pools.len() > 1 && !partial {
+                let message = format!(
+                    "`pool` is missing in [site.{}], and there are several pools",
+                    name.value
+                );
+                let expected = format!("one of the pools: {}", pools.join(", "));
+                let diagnostic = Diagnostic::error(name.span.clone(), message).expected(expected);
+                out.push(diagnostic.suggest(format!("write pool = \"{}\"", pools[0])));
+            }
+            String::new()
+        }
+    }
+}
+
+/// A key without the path is rarely meant: all pages would be one object.
+fn key_without_path(name: &Spanned<String>, policy: &Policy, out: &mut Vec<Diagnostic>) {
+    if !policy.key.contains(&KeyPart::Path) {
+        let message = format!(
+            "the cache key of [site.{}] has no \"path\": different pages get the same object",
+            name.value
+        );
+        out.push(Diagnostic::warning(name.span.clone(), message));
+    }
+}
+
+fn unused_pools(draft: &Draft, sites: &[Site], out: &mut Vec<Diagnostic>) {
+    for (name, _) in &draft.pools {
+        if !sites.iter().any(|site| site.pool == name.value) {
+            let message = format!("[pool.{}] is the pool of no site", name.value);
+            out.push(Diagnostic::warning(name.span.clone(), message));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What has been read of a file before the rules between settings are applied:
+//! the same as the settings, with the places where they were written.
+
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::settings::{
+    Cache, Limits, ListenAddress, Log, PathRule, Policy, Pool, Server, Timeouts,
+};
+
+/// A value and the bytes of the source it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spanned<T> {
+    pub(crate) value: T,
+    pub(crate) span: Range<usize>,
+}
+
+/// A size, or a part of another size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Share {
+    Bytes(u64),
+    Thousandths(u64),
+}
+
+/// `[[listen]]`
+#[derive(Debug, Default)]
+pub(crate) struct ListenDraft {
+    pub(crate) address: Option<Spanned<ListenAddress>>,
+}
+
+/// `[admin]`
+#[derive(Debug, Default)]
+pub(crate) struct AdminDraft {
+    pub(crate) address: Option<Spanned<SocketAddr>>,
+}
+
+/// `[cache]` without its policy.
+#[derive(Debug)]
+pub(crate) struct CacheDraft {
+    pub(crate) memory: u64,
+    pub(crate) max_object: Option<Spanned<Share>>,
+    pub(crate) hit_for_miss: Duration,
+}
+
+impl Default for CacheDraft {
+    fn default() -> Self {
+        let cache = Cache::default();
+        Self {
+            memory: cache.memory,
+            max_object: None,
+            hit_for_miss: cache.hit_for_miss,
+        }
+    }
+}
+
+/// `[site.NAME]`
+#[derive(Debug, Default)]
+pub(crate) struct SiteDraft {
+    pub(crate) hosts: Vec<Spanned<String>>,
+    /// Whether `hosts` stands in the file, if only with errors.
+    pub(crate) hosts_written: bool,
+    pub(crate) pool: Option<Spanned<String>>,
+    pub(crate) methods: Vec<String>,
+    pub(crate) policy: Policy,
+    pub(crate) paths: Vec<PathRule>,
+}
+
+/// `[[site.NAME.path]]` without its policy.
+#[derive(Debug, Default)]
+pub(crate) struct PathDraft {
+    pub(crate) pattern: Option<Spanned<String>>,
+}
+
+/// The whole file.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    pub(crate) server: Server,
+    pub(crate) listen: Vec<Spanned<ListenAddress>>,
+    pub(crate) admin: Option<Spanned<SocketAddr>>,
+    pub(crate) limits: Limits,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) cache: CacheDraft,
+    pub(crate) policy: Policy,
+    /// By the name, which is spanned.
+    pub(crate) pools: Vec<(Spanned<String>, Pool)>,
+    /// By the name, which is spanned.
+    pub(crate) sites: Vec<(Spanned<String>, SiteDraft)>,
+    pub(crate) log: Log,
+    pub(crate) written: Written,
+}
+
+/// Which sections the file has, whether or not what is in them is right: an
+/// ill-formed `[[listen]]` is not also a missing one.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) listen: bool,
+    pub(crate) pool: bool,
+    pub(crate) site: bool,
+    /// A section of a later version.
+    pub(crate) later: bool,
+}

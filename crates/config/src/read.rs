@@ -1,0 +1,401 @@
+//! From the TOML document to the draft: which sections and keys there are, and
+//! every value through its row. Rules between settings are applied afterwards.
+
+use std::ops::Range;
+
+use toml_edit::{Item, Key, Table, TableLike};
+
+use crate::diagnostic::Diagnostic;
+use crate::draft::{AdminDraft, Draft, ListenDraft, PathDraft, SiteDraft, Spanned};
+use crate::nearest::nearest;
+use crate::reference::{
+    ADMIN, CACHE, Given, LIMITS, LISTEN, LOG, PATH, POLICY, POOL, SECTIONS, SERVER, SITE, Section,
+    TIMEOUTS, section, set,
+};
+use crate::settings::{PathRule, Policy, Pool};
+
+/// Sections of later versions: known, so that nobody looks for a misspelling.
+const LATER: [&str; 2] = ["session", "app"];
+
+/// Part of the file: its keys, its full name in messages (`site.shop`), and where it begins.
+struct Part<'a> {
+    table: &'a dyn TableLike,
+    path: String,
+    span: Range<usize>,
+}
+
+/// Reads the whole document over the defaults in `draft`.
+pub(crate) fn document(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
+    for (key, item) in root {
+        if section(key).is_none() {
+            unknown_at_root(root, key, item, draft, out);
+        }
+    }
+    single(root, "server", out, |key, given, out| {
+        set(SERVER, &mut draft.server, key, given, out)
+    });
+    single(root, "limits", out, |key, given, out| {
+        set(LIMITS, &mut draft.limits, key, given, out)
+    });
+    single(root, "timeouts", out, |key, given, out| {
+        set(TIMEOUTS, &mut draft.timeouts, key, given, out)
+    });
+    single(root, "log", out, |key, given, out| {
+        set(LOG, &mut draft.log, key, given, out)
+    });
+    // Before the sites, which start from its policy.
+    single(root, "cache", out, |key, given, out| {
+        key == "disk" && later("[cache.disk]", given.span.clone(), out)
+            || set(CACHE, &mut draft.cache, key, given, out)
+            || set(POLICY, &mut draft.policy, key, given, out)
+    });
+    admin(root, draft, out);
+    listeners(root, draft, out);
+    pools(root, draft, out);
+    sites(root, draft, out);
+}
+
+/// Reports a section of a later version; always true, so that the key counts as known.
+fn later(header: &str, span: Range<usize>, out: &mut Vec<Diagnostic>) -> bool {
+    let message = format!("`{header}` is not available in this version");
+    out.push(Diagnostic::error(span, message).suggest("remove the section"));
+    true
+}
+
+fn unknown_at_root(
+    root: &Table,
+    key: &str,
+    item: &Item,
+    draft: &mut Draft,
+    out: &mut Vec<Diagnostic>,
+) {
+    let span = key_span(root, key, item);
+    if LATER.contains(&key) {
+        draft.written.later = true;
+        match item.as_table_like() {
+            Some(table) if !table.is_empty() => {
+                for (name, item) in table.iter() {
+                    later(&format!("[{key}.{name}]"), key_span(table, name, item), out);
+                }
+            }
+            _ => drop(later(&format!("[{key}]"), span, out)),
+        }
+        return;
+    }
+    if !item.is_table_like() && !item.is_array_of_tables() {
+        let message = format!("the setting `{key}` stands in no section");
+        let diagnostic =
+            Diagnostic::error(span, message).expected("a section such as [cache] before it");
+        out.push(match owners(key) {
+            Some(owners) => diagnostic.suggest(format!("`{key}` belongs in {owners}")),
+            None => diagnostic.did_you_mean(nearest(key, SECTIONS.iter().flat_map(Section::keys))),
+        });
+        return;
+    }
+    let names = SECTIONS
+        .iter()
+        .map(|section| section.name)
+        .filter(|name| !name.contains('.'));
+    let diagnostic = Diagnostic::error(span, format!("unknown section `{key}`"));
+    let header = nearest(key, names)
+        .and_then(section)
+        .map(|section| section.header);
+    out.push(diagnostic.did_you_mean(header));
+}
+
+/// The headers of the sections that have `key`, if any do.
+fn owners(key: &str) -> Option<String> {
+    let sections = SECTIONS
+        .iter()
+        .filter(|section| section.keys().any(|known| known == key));
+    let headers: Vec<&str> = sections.map(|section| section.header).collect();
+    (!headers.is_empty()).then(|| headers.join(", "))
+}
+
+fn key_span(table: &dyn TableLike, key: &str, item: &Item) -> Range<usize> {
+    let span = table.key(key).and_then(Key::span).or_else(|| item.span());
+    span.unwrap_or(0..0)
+}
+
+/// Every key of a part through `accept`; what it does not know is reported with the nearest.
+fn keys(
+    part: &Part<'_>,
+    section_name: &str,
+    out: &mut Vec<Diagnostic>,
+    mut accept: impl FnMut(&str, &Given<'_>, &mut Vec<Diagnostic>) -> bool,
+) {
+    for (key, item) in part.table.iter() {
+        let span = key_span(part.table, key, item);
+        let given = Given {
+            path: format!("{}.{key}", part.path),
+            item,
+            span: item
+                .as_value()
+                .and_then(|value| value.span())
+                .unwrap_or(span.clone()),
+        };
+        if !accept(key, &given, out)
+            && let Some(section) = section(section_name)
+        {
+            out.push(unknown_key(section, key, span));
+        }
+    }
+}
+
+fn unknown_key(section: &Section, key: &str, span: Range<usize>) -> Diagnostic {
+    let message = format!("unknown setting `{key}` in {}", section.header);
+    let diagnostic = Diagnostic::error(span, message);
+    match owners(key) {
+        Some(owners) => diagnostic.suggest(format!("`{key}` belongs in {owners}")),
+        None => diagnostic.did_you_mean(nearest(key, section.keys())),
+    }
+}
+
+/// A section that stands once, `[server]`.
+fn single(
+    root: &Table,
+    name: &str,
+    out: &mut Vec<Diagnostic>,
+    accept: impl FnMut(&str, &Given<'_>, &mut Vec<Diagnostic>) -> bool,
+) {
+    let Some(item) = root.get(name) else { return };
+    if let Some(part) = part(root, name, item, name.into(), &format!("[{name}]"), out) {
+        keys(&part, name, out, accept);
+    }
+}
+
+/// `item` as a part, or an error that says how its header is written.
+fn part<'a>(
+    parent: &dyn TableLike,
+    key: &str,
+    item: &'a Item,
+    path: String,
+    header: &str,
+    out: &mut Vec<Diagnostic>,
+) -> Option<Part<'a>> {
+    let span = key_span(parent, key, item);
+    match item.as_table_like() {
+        Some(table) => Some(Part { table, path, span }),
+        None => {
+            let message = format!("`{path}` is a section");
+            out.push(Diagnostic::error(span, message).expected(header));
+            None
+        }
+    }
+}
+
+/// The parts of an array of sections, `[[listen]]`, also in the form `listen = [{…}]`.
+fn repeated<'a>(
+    parent: &dyn TableLike,
+    key: &str,
+    item: &'a Item,
+    path: &str,
+    header: &str,
+    out: &mut Vec<Diagnostic>,
+) -> Vec<Part<'a>> {
+    let span = key_span(parent, key, item);
+    let part = |table: &'a dyn TableLike, own: Option<Range<usize>>| Part {
+        table,
+        path: path.into(),
+        span: own.unwrap_or(span.clone()),
+    };
+    if let Some(tables) = item.as_array_of_tables() {
+        return tables
+            .iter()
+            .map(|table| part(table, table.span()))
+            .collect();
+    }
+    let inline: Option<Vec<Part<'a>>> = item.as_array().and_then(|array| {
+        let tables = array.iter().map(|value| value.as_inline_table());
+        tables
+            .map(|table| table.map(|table| part(table, table.span())))
+            .collect()
+    });
+    inline.unwrap_or_else(|| {
+        let message = format!("`{path}` is a section that can stand several times");
+        let diagnostic = Diagnostic::error(span.clone(), message).expected(header);
+        let write = match item.as_str() {
+            Some(text) => format!("write\n{header}\naddress = \"{text}\""),
+            None => format!("write {header}, in double brackets"),
+        };
+        out.push(diagnostic.suggest(write));
+        Vec::new()
+    })
+}
+
+fn admin(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
+    let mut admin = AdminDraft::default();
+    let before = out.len();
+    single(root, "admin", out, |key, given, out| {
+        set(ADMIN, &mut admin, key, given, out)
+    });
+    if let Some(item) = root.get("admin")
+        && admin.address.is_none()
+        && out.len() == before
+    {
+        out.push(missing(
+            key_span(root, "admin", item),
+            "[admin]",
+            "address = \"127.0.0.1:8081\"",
+        ));
+    }
+    draft.admin = admin.address;
+}
+
+/// A section without what it cannot do without.
+fn missing(span: Range<usize>, header: &str, write: &str) -> Diagnostic {
+    let key = write.split(' ').next().unwrap_or(write);
+    Diagnostic::error(span, format!("`{key}` is missing in {header}"))
+        .suggest(format!("write {write}"))
+}
+
+fn listeners(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
+    let Some(item) = root.get("listen") else {
+        return;
+    };
+    draft.written.listen = true;
+    for part in repeated(root, "listen", item, "listen", "[[listen]]", out) {
+        let mut listen = ListenDraft::default();
+        let before = out.len();
+        keys(&part, "listen", out, |key, given, out| {
+            set(LISTEN, &mut listen, key, given, out)
+        });
+        match listen.address {
+            Some(address) => draft.listen.push(address),
+            None if out.len() == before => {
+                out.push(missing(
+                    part.span,
+                    "[[listen]]",
+                    "address = \"127.0.0.1:8080\"",
+                ));
+            }
+            None => {}
+        }
+    }
+}
+
+/// The named parts of `[pool.NAME]` or `[site.NAME]`, in the order of the file.
+fn named<'a>(
+    root: &'a Table,
+    kind: &str,
+    out: &mut Vec<Diagnostic>,
+) -> Vec<(Spanned<String>, Part<'a>)> {
+    let header = format!("[{kind}.NAME]");
+    let Some(item) = root.get(kind) else {
+        return Vec::new();
+    };
+    let Some(all) = part(root, kind, item, kind.into(), &header, out) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (name, item) in all.table.iter() {
+        let span = key_span(all.table, name, item);
+        if !is_name(name) {
+            let message = format!("`{name}` is not the name of a {kind}");
+            let expected = "letters, digits, `-` and `_`, at most 64";
+            out.push(Diagnostic::error(span.clone(), message).expected(expected));
+        }
+        let known = section(kind).is_some_and(|section| section.keys().any(|key| key == name));
+        if known && !item.is_table_like() {
+            let message = format!("the setting `{name}` needs a named {kind}");
+            let write = format!("write [{kind}.app] before it, with a name of your own");
+            out.push(
+                Diagnostic::error(span, message)
+                    .expected(&header)
+                    .suggest(write),
+            );
+            continue;
+        }
+        let path = format!("{kind}.{name}");
+        if let Some(part) = part(all.table, name, item, path, &header, out) {
+            let value = name.to_owned();
+            found.push((Spanned { value, span }, part));
+        }
+    }
+    found
+}
+
+/// Names of pools and sites become labels in logs and metrics.
+fn is_name(name: &str) -> bool {
+    let letter = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    (1..=64).contains(&name.len()) && name.bytes().all(letter)
+}
+
+fn pools(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
+    draft.written.pool = root.contains_key("pool");
+    for (name, part) in named(root, "pool", out) {
+        let mut pool = Pool::default();
+        let before = out.len();
+        keys(&part, "pool", out, |key, given, out| {
+            set(POOL, &mut pool, key, given, out)
+        });
+        if !part.table.contains_key("servers") && out.len() == before {
+            let header = format!("[pool.{}]", name.value);
+            out.push(missing(
+                name.span.clone(),
+                &header,
+                "servers = [\"127.0.0.1:9000\"]",
+            ));
+        }
+        draft.pools.push((name, pool));
+    }
+}
+
+fn sites(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
+    draft.written.site = root.contains_key("site");
+    for (name, part) in named(root, "site", out) {
+        let mut site = SiteDraft {
+            hosts_written: part.table.contains_key("hosts"),
+            ..SiteDraft::default()
+        };
+        let mut policy = draft.policy.clone();
+        keys(&part, "site", out, |key, given, out| {
+            key == "path"
+                || set(SITE, &mut site, key, given, out)
+                || set(POLICY, &mut policy, key, given, out)
+        });
+        if let Some(item) = part.table.get("path") {
+            site.paths = paths(&part, &name.value, item, &policy, out);
+        }
+        site.policy = policy;
+        draft.sites.push((name, site));
+    }
+}
+
+fn paths(
+    site: &Part<'_>,
+    name: &str,
+    item: &Item,
+    inherited: &Policy,
+    out: &mut Vec<Diagnostic>,
+) -> Vec<PathRule> {
+    let header = format!("[[site.{name}.path]]");
+    let path = format!("site.{name}.path");
+    let mut rules: Vec<PathRule> = Vec::new();
+    for part in repeated(site.table, "path", item, &path, &header, out) {
+        let mut draft = PathDraft::default();
+        let mut policy = inherited.clone();
+        let before = out.len();
+        keys(&part, "site.path", out, |key, given, out| {
+            set(PATH, &mut draft, key, given, out) || set(POLICY, &mut policy, key, given, out)
+        });
+        let Some(pattern) = draft.pattern else {
+            if out.len() == before {
+                out.push(missing(part.span, &header, "match = \"/img/*\""));
+            }
+            continue;
+        };
+        if rules.iter().any(|rule| rule.pattern == pattern.value) {
+            let message = format!(
+                "an earlier {header} matches `{}` too; this one is never used",
+                pattern.value
+            );
+            out.push(Diagnostic::warning(pattern.span, message));
+        }
+        rules.push(PathRule {
+            pattern: pattern.value,
+            policy,
+        });
+    }
+    rules
+}

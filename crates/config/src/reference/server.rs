@@ -1,0 +1,173 @@
+//! The rows of `[server]`, `[[listen]]`, `[admin]` and `[log]`.
+
+use crate::address;
+use crate::draft::{AdminDraft, ListenDraft, Spanned};
+use crate::settings::{Forwarded, Log, Server};
+use crate::words;
+
+use super::setting::Setting;
+use super::value::each_bare;
+use super::{DAY, saturate};
+
+pub(crate) static SERVER: &[Setting<Server>] = &[
+    Setting::count("workers", |server: &mut Server, n| server.workers = saturate(n))
+        .from_to(1, 1024)
+        .row(
+            "server",
+            "one per core",
+            "2",
+            "Worker threads. Each has its own listeners, connections to servers and counters.",
+        ),
+    Setting::count("max_connections", |server: &mut Server, n| {
+        server.max_connections = saturate(n);
+    })
+    .from_to(1, 10_000_000)
+    .row(
+        "server",
+        "65536",
+        "20000",
+        "Client connections at once, in the whole process; beyond: the longest idle one is closed, or the new one is not accepted.",
+    ),
+    Setting::time("drain_timeout", |server: &mut Server, time| server.drain_timeout = time)
+        .from_to(0, DAY)
+        .row(
+            "server",
+            "\"30s\"",
+            "\"10s\"",
+            "How long exchanges under way may finish after SIGTERM; then they are broken off.",
+        ),
+    Setting::text("name", "a name", |server: &mut Server, text| {
+        server.name = words::server_name(&text.value)?;
+        Ok(())
+    })
+    .row(
+        "server",
+        "\"forebay\"",
+        "\"edge1\"",
+        "This server's name in `Via` and `Cache-Status`.",
+    ),
+    Setting::list(
+        "trusted_proxies",
+        "networks or addresses such as \"10.0.0.0/8\"",
+        |server: &mut Server, list, wrong| {
+            server.trusted_proxies = each_bare(list, address::network, wrong);
+        },
+    )
+    .row(
+        "server",
+        "[]",
+        "[\"10.0.0.0/8\", \"192.0.2.7\"]",
+        "Whose `Forwarded` and `X-Forwarded-*` fields are believed and extended. Those of anybody else are replaced.",
+    ),
+    Setting::choice(
+        "forwarded",
+        &["both", "x-forwarded", "rfc7239", "none"],
+        |server: &mut Server, word| {
+            server.forwarded = match word {
+                "x-forwarded" => Forwarded::XForwarded,
+                "rfc7239" => Forwarded::Rfc7239,
+                "none" => Forwarded::None,
+                _ => Forwarded::Both,
+            };
+        },
+    )
+    .row(
+        "server",
+        "\"both\"",
+        "\"x-forwarded\"",
+        "Which fields tell the origin who the client is: `Forwarded` (RFC 7239), `X-Forwarded-For`, `-Host` and `-Proto`, both, or none.",
+    ),
+];
+
+pub(crate) static LISTEN: &[Setting<ListenDraft>] = &[Setting::text(
+    "address",
+    "an address such as \"127.0.0.1:8080\", \"[::1]:8080\" or \"unix:/run/forebay.sock\"",
+    |listen: &mut ListenDraft, text| {
+        listen.address = Some(Spanned {
+            value: address::listen(&text.value)?,
+            span: text.span,
+        });
+        Ok(())
+    },
+)
+.row(
+    "listen",
+    "none: it must be given",
+    "\"127.0.0.1:8080\"",
+    "Where clients connect. Port 0 takes any free port, which is reported at the start.",
+)];
+
+pub(crate) static ADMIN: &[Setting<AdminDraft>] = &[Setting::text(
+    "address",
+    "an IP address with a port such as \"127.0.0.1:8081\"",
+    |admin: &mut AdminDraft, text| {
+        admin.address = Some(Spanned {
+            value: address::socket(&text.value)?,
+            span: text.span,
+        });
+        Ok(())
+    },
+)
+.row(
+    "admin",
+    "none: no administration",
+    "\"127.0.0.1:8081\"",
+    "Where metrics, status and administration are served, without authentication: not for strangers.",
+)];
+
+/// What a log target may be, in words.
+const TARGET: &str = "\"off\", \"stdout\", \"stderr\", or the path of a file with a `/` in it";
+
+pub(crate) static LOG: &[Setting<Log>] = &[
+    Setting::text("access", TARGET, |log: &mut Log, text| {
+        log.access = words::log_target(&text.value)?;
+        Ok(())
+    })
+    .row(
+        "log",
+        "\"off\"",
+        "\"/var/log/forebay/access.log\"",
+        "Where accesses are logged. A file is appended to, and opened anew on reload. Workers never wait for it: what does not fit in `buffer` is dropped and counted.",
+    ),
+    Setting::text(
+        "format",
+        "\"combined\", \"json\", or a template such as \"{client} {status}\"",
+        |log: &mut Log, text| {
+            log.format = words::log_format(&text.value)?;
+            Ok(())
+        },
+    )
+    .row(
+        "log",
+        "\"combined\"",
+        "\"{time} {client} {status} {cache} {request_line}\"",
+        "What a line of the access log looks like. In a template a field stands in braces; `{{` and `}}` are the braces themselves.",
+    ),
+    Setting::text("error", TARGET, |log: &mut Log, text| {
+        log.error = words::log_target(&text.value)?;
+        Ok(())
+    })
+    .row(
+        "log",
+        "\"stderr\"",
+        "\"/var/log/forebay/error.log\"",
+        "Where everything else is logged.",
+    ),
+    Setting::choice("level", &["error", "warn", "info", "debug"], |log: &mut Log, word| {
+        log.level = word.into();
+    })
+    .row(
+        "log",
+        "\"info\"",
+        "\"warn\"",
+        "The least level that `error` gets.",
+    ),
+    Setting::size("buffer", |log: &mut Log, bytes| log.buffer_bytes = saturate(bytes))
+        .from_to(64 << 10, 1 << 30)
+        .row(
+            "log",
+            "\"8MiB\"",
+            "\"1MiB\"",
+            "Lines of the access log waiting to be written, for each worker; beyond: they are dropped and counted.",
+        ),
+];

@@ -1,0 +1,215 @@
+//! The command line as data: every command, option, help text and example.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// What the user asked for.
+#[derive(Debug, Parser)]
+#[command(
+    name = "forebay",
+    version,
+    about = "A caching reverse proxy",
+    long_about = "Forebay stands in front of a web site, keeps what the site has answered, and hands it out \
+                  again as HTTP's rules for caches (RFC 9111) allow.\n\n\
+                  Without a command it starts a demonstration that needs nothing else: a small site with \
+                  Forebay in front of it.",
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) demo: DemoArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  forebay                                          look at it: a demonstration
+  forebay serve --origin http://127.0.0.1:9000 --listen 127.0.0.1:8080
+                                                   in front of a site, with no file
+  forebay check -c forebay.toml                    every mistake in a file, at once
+  forebay serve -c forebay.toml                    serve as the file says
+  forebay explain cache.grace                      what a setting means
+
+Exit status: 0 done, 1 failed, 2 wrong usage.
+`forebay COMMAND --help` says more of each command.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve, as a file says or in front of one origin
+    #[command(
+        long_about = "Serves until SIGTERM or SIGINT, either as a configuration file says or, with no file, in \
+                      front of one origin.\n\n\
+                      When it serves, standard output has a line `listening on ADDR` for each listener, \
+                      `admin on ADDR` if there is one, then `ready`; with port 0 these show the port chosen.",
+        after_help = SERVE_EXAMPLES,
+        override_usage = "forebay serve -c FILE\n       forebay serve --origin URL [--listen ADDR] [--admin ADDR] [--memory SIZE] [--ttl TIME] [--access-log TARGET]"
+    )]
+    Serve(ServeArgs),
+    /// Check a configuration file and show every mistake in it
+    #[command(
+        long_about = "Reads a configuration file as `serve` would and shows every mistake in it in one run: the \
+                      line, a caret, what was expected and the nearest known word. Nothing is started.",
+        after_help = "Examples:\n  forebay check -c forebay.toml\n  forebay check -c forebay.toml && systemctl reload forebay\n\nExit status: 0 the file is good (there may be warnings), 1 it is not."
+    )]
+    Check(CheckArgs),
+    /// Explain settings: all, a section, or one
+    #[command(
+        long_about = "The reference of the configuration file, from the same table that checks it: type, default \
+                      and meaning of each setting.",
+        after_help = "Examples:\n  forebay explain                 everything\n  forebay explain cache           a section\n  forebay explain cache.grace     a setting\n  forebay explain grace           the same, wherever it may stand\n  forebay explain --markdown > configuration.md"
+    )]
+    Explain(ExplainArgs),
+    /// Make a running server read its configuration again
+    #[command(
+        long_about = "Makes a running server read its configuration file again, without dropping a connection or \
+                      the cache. With -c the file is checked here first, and the server is found by the \
+                      `[admin] address` in it. The server reads the file that it was started with.",
+        after_help = "Examples:\n  forebay reload -c /etc/forebay/forebay.toml\n  forebay reload --admin 127.0.0.1:8081\n\nWithout an administration address, send SIGHUP to the server instead."
+    )]
+    Reload(ReloadArgs),
+}
+
+/// Options of the demonstration.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of the demonstration")]
+pub(crate) struct DemoArgs {
+    /// Where Forebay listens; another free port is taken when this one is in use
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// Administration address (figures as JSON and for Prometheus); likewise
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8081")]
+    pub(crate) admin: SocketAddr,
+    /// Print the addresses only, no live figures
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// `forebay serve`
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// The configuration file
+    #[arg(short, long, value_name = "FILE", required_unless_present = "origin", conflicts_with_all = ["origin", "listen", "admin", "memory", "ttl", "access_log"])]
+    pub(crate) config: Option<PathBuf>,
+    /// The site to stand in front of: `http://HOST[:PORT]`, `HOST:PORT` or `unix:PATH`
+    #[arg(long, value_name = "URL")]
+    pub(crate) origin: Option<String>,
+    /// Where clients connect: `IP:PORT` or `unix:PATH`; port 0 takes any free port [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR", requires = "origin")]
+    pub(crate) listen: Option<String>,
+    /// Administration address, for figures and `forebay reload` [default: none]
+    #[arg(long, value_name = "ADDR", requires = "origin")]
+    pub(crate) admin: Option<SocketAddr>,
+    /// Memory for the cache: `512MiB`, `2GiB` [default: 256MiB]
+    #[arg(long, value_name = "SIZE", requires = "origin")]
+    pub(crate) memory: Option<String>,
+    /// Freshness of answers that state none: `10s`, `2m`, `1h30m` [default: HTTP's own rules]
+    #[arg(long, value_name = "TIME", requires = "origin")]
+    pub(crate) ttl: Option<String>,
+    /// Log of accesses: `stdout`, `stderr`, `off` or a file [default: off]
+    #[arg(long, value_name = "TARGET", requires = "origin")]
+    pub(crate) access_log: Option<String>,
+}
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  forebay serve -c /etc/forebay/forebay.toml
+  forebay serve --origin http://127.0.0.1:9000 --listen 127.0.0.1:8080
+  forebay serve --origin unix:/run/app.sock --listen 0.0.0.0:80 --memory 2GiB --ttl 2m
+
+Signals:
+  SIGHUP           read the file again; a bad file is refused and the old settings stay
+  SIGTERM, SIGINT  finish what is under way, then leave; a second one leaves at once
+
+With systemd: Type=notify is answered, and sockets that it passes are used.";
+
+/// `forebay check`
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The configuration file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+}
+
+/// `forebay explain`
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// A section (`cache`), a setting (`cache.grace`) or its bare name (`grace`)
+    pub(crate) setting: Option<String>,
+    /// The whole reference as Markdown
+    #[arg(long, conflicts_with = "setting")]
+    pub(crate) markdown: bool,
+}
+
+/// `forebay reload`
+#[derive(Debug, Args)]
+pub(crate) struct ReloadArgs {
+    /// The configuration file: checked first, and read for the administration address
+    #[arg(short, long, value_name = "FILE", required_unless_present = "admin")]
+    pub(crate) config: Option<PathBuf>,
+    /// The server's administration address, when it is not in the file
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) admin: Option<SocketAddr>,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_hold_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_is_explained() {
+        for command in Cli::command().get_subcommands() {
+            assert!(
+                command.get_after_help().is_some(),
+                "{} has no examples",
+                command.get_name()
+            );
+            for argument in command.get_arguments() {
+                assert!(
+                    argument.get_help().is_some(),
+                    "{} {}",
+                    command.get_name(),
+                    argument.get_id()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_and_an_origin_exclude_each_other() {
+        for line in [
+            "forebay serve",
+            "forebay serve -c a --origin b",
+            "forebay serve -c a --listen 127.0.0.1:1",
+            "forebay serve --listen 127.0.0.1:1",
+            "forebay reload",
+            "forebay check",
+            "forebay explain cache --markdown",
+            "forebay --quiet serve -c a",
+            "forebay --listen here",
+        ] {
+            assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn no_command_is_the_demonstration() {
+        let cli = Cli::try_parse_from(["forebay", "--listen", "127.0.0.1:0", "--quiet"]).unwrap();
+        assert!(cli.command.is_none());
+        assert!(cli.demo.quiet);
+        assert_eq!(cli.demo.listen.port(), 0);
+        assert_eq!(cli.demo.admin.port(), 8081);
+    }
+}

@@ -1,0 +1,16 @@
+//! The access log: one line for each exchange that has ended.
+//!
+//! A worker appends the finished line to a buffer of its own; one thread takes
+//! the buffers ten times a second and writes them out. A slow or full disk
+//! never holds a worker up: when its buffer is full the line is dropped, and
+//! the worker counts that.
+
+mod clock;
+mod escape;
+mod format;
+mod output;
+mod record;
+mod writer;
+
+pub(crate) use record::Record;
+pub(crate) use writer::{AccessLog, WorkerLog};

@@ -1,0 +1,226 @@
+//! The table of counters: one documented row each.
+//!
+//! A counter only grows, from 0 at the start of the process. The order of the
+//! rows is the order of `/metrics`; rows of one family (same name, different
+//! label) must stand together.
+
+/// What the row of one counter says.
+#[derive(Clone, Copy, Debug)]
+pub struct CounterRow {
+    /// The counter.
+    pub counter: Counter,
+    /// The key in `/status`.
+    pub key: &'static str,
+    /// The name in `/metrics`.
+    pub name: &'static str,
+    /// `label="value"` in `/metrics`, or empty.
+    pub label: &'static str,
+    /// What is counted: `requests`, `bytes`, …
+    pub unit: &'static str,
+    /// One sentence for the operator.
+    pub help: &'static str,
+}
+
+macro_rules! counters {
+    ($($variant:ident, $key:literal, $name:literal, $label:literal, $unit:literal, $help:literal;)*) => {
+        /// Something that is counted.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(usize)]
+        pub enum Counter {
+            $(#[doc = $help] $variant,)*
+        }
+
+        /// All rows, in the order of [`Counter`].
+        pub const ROWS: &[CounterRow] = &[
+            $(CounterRow {
+                counter: Counter::$variant,
+                key: $key,
+                name: concat!("forebay_", $name, "_total"),
+                label: $label,
+                unit: $unit,
+                help: $help,
+            },)*
+        ];
+    };
+}
+
+counters! {
+    ConnectionsAccepted, "connections_accepted", "connections_accepted", "", "connections",
+        "Client connections accepted.";
+    ConnectionsClosed, "connections_closed", "connections_closed", "", "connections",
+        "Client connections closed, by either side.";
+    ConnectionsRefused, "connections_refused", "connections_refused", "", "connections",
+        "Client connections closed at once because `server.max_connections` was reached.";
+
+    Requests, "requests", "requests", "", "requests",
+        "Requests whose head was read whole and accepted.";
+    BadRequests, "bad_requests", "bad_requests", "", "requests",
+        "Requests refused because of their form or their size (400, 413, 414, 417, 431, 501, 505).";
+    RequestTimeouts, "request_timeouts", "request_timeouts", "", "requests",
+        "Requests that came too slowly (408).";
+
+    Hits, "hits", "cache_hits", "", "requests",
+        "Requests answered with a fresh object.";
+    HitsStale, "hits_stale", "cache_stale_hits", "", "requests",
+        "Requests answered with a stale object within `grace` or `stale-while-revalidate`.";
+    HitsRevalidated, "hits_revalidated", "cache_revalidated_hits", "", "requests",
+        "Requests answered with an object that the origin confirmed first (304).";
+    StaleOnError, "stale_on_error", "cache_stale_on_error", "", "requests",
+        "Requests answered with a stale object because the origin failed (`stale-if-error`).";
+    Misses, "misses", "cache_misses", "", "requests",
+        "Requests that went to the origin because no usable object was there.";
+    Coalesced, "coalesced", "cache_coalesced", "", "requests",
+        "Requests answered from a fetch that another request had begun.";
+    HitForMiss, "hit_for_miss", "cache_hit_for_miss", "", "requests",
+        "Requests that went to the origin on their own because its last response for the key could not be stored.";
+    Passes, "passes", "cache_passes", "", "requests",
+        "Requests that went to the origin without a lookup.";
+
+    NotModified, "not_modified", "not_modified", "", "responses",
+        "304 responses to clients whose copy was current.";
+    Partial, "partial", "partial_responses", "", "responses",
+        "206 responses to clients.";
+    Synthesized, "synthesized", "synthesized_responses", "", "responses",
+        "Responses that Forebay made itself: errors, refusals, `OPTIONS *`.";
+    Upgrades, "upgrades", "upgrades", "", "connections",
+        "Client connections that became tunnels (101).";
+    ClientAborts, "client_aborts", "client_aborts", "", "requests",
+        "Requests whose client went away before the response was complete.";
+
+    Status1xx, "status_1xx", "responses", r#"class="1xx""#, "responses",
+        "Interim responses sent to clients.";
+    Status2xx, "status_2xx", "responses", r#"class="2xx""#, "responses",
+        "Successful responses sent to clients.";
+    Status3xx, "status_3xx", "responses", r#"class="3xx""#, "responses",
+        "Redirections and 304 sent to clients.";
+    Status4xx, "status_4xx", "responses", r#"class="4xx""#, "responses",
+        "Responses sent to clients that blame the request.";
+    Status5xx, "status_5xx", "responses", r#"class="5xx""#, "responses",
+        "Responses sent to clients that blame the origin or Forebay.";
+
+    BytesIn, "bytes_in", "client_received_bytes", "", "bytes",
+        "Bytes read from clients, heads included.";
+    BytesOut, "bytes_out", "client_sent_bytes", "", "bytes",
+        "Bytes written to clients, heads included.";
+    BytesFromCache, "bytes_from_cache", "cache_served_bytes", "", "bytes",
+        "Body bytes sent to clients out of the cache.";
+    BytesFromOrigin, "bytes_from_origin", "origin_received_bytes", "", "bytes",
+        "Bytes read from origins, heads included.";
+
+    OriginRequests, "origin_requests", "origin_requests", "", "requests",
+        "Requests sent to origins, repeats included.";
+    OriginConnects, "origin_connects", "origin_connects", "", "connections",
+        "Connections opened to origins.";
+    OriginReuses, "origin_reuses", "origin_reuses", "", "requests",
+        "Requests sent on a connection that had served another before.";
+    OriginRetries, "origin_retries", "origin_retries", "", "requests",
+        "Requests sent again after a connection or a server failed.";
+    OriginErrors, "origin_errors", "origin_errors", "", "requests",
+        "Requests that failed because an origin could not be reached or broke off.";
+    OriginTimeouts, "origin_timeouts", "origin_timeouts", "", "requests",
+        "Requests that failed because an origin was too slow (504).";
+    OriginInvalid, "origin_invalid", "origin_invalid", "", "responses",
+        "Responses of origins refused because of their form or their size (502).";
+    BackgroundFetches, "background_fetches", "background_fetches", "", "requests",
+        "Fetches that no client waited for: a stale object renewed, a range completed.";
+
+    Stored, "stored", "cache_stored", "", "objects",
+        "Responses stored whole.";
+    StoredPartial, "stored_partial", "cache_stored_partial", "", "objects",
+        "Partial responses stored or added to a stored part.";
+    NotStored, "not_stored", "cache_not_stored", "", "objects",
+        "Fetched responses that were not stored.";
+    Evicted, "evicted", "cache_evicted", "", "objects",
+        "Objects removed to make room.";
+    Invalidated, "invalidated", "cache_invalidated", "", "objects",
+        "Objects made unusable by an unsafe method or a cache group.";
+
+    LogDropped, "log_dropped", "log_dropped_lines", "", "lines",
+        "Access log lines dropped because `log.buffer_bytes` was full.";
+}
+
+/// How many counters there are.
+pub const COUNT: usize = ROWS.len();
+
+impl Counter {
+    /// Where this counter stands in an array of [`COUNT`].
+    #[inline]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// This counter's row.
+    pub const fn row(self) -> &'static CounterRow {
+        &ROWS[self as usize]
+    }
+
+    /// The counter of a status code's class; codes outside 100 to 599 count as 5xx.
+    #[inline]
+    pub const fn of_status(status: u16) -> Self {
+        match status / 100 {
+            1 => Self::Status1xx,
+            2 => Self::Status2xx,
+            3 => Self::Status3xx,
+            4 => Self::Status4xx,
+            _ => Self::Status5xx,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn rows_stand_where_their_counter_says() {
+        for (place, row) in ROWS.iter().enumerate() {
+            assert_eq!(row.counter.index(), place, "{}", row.key);
+            assert_eq!(row.counter.row().key, row.key);
+        }
+    }
+
+    #[test]
+    fn keys_and_names_are_unique_and_well_formed() {
+        let (mut keys, mut names) = (BTreeSet::new(), BTreeSet::new());
+        for row in ROWS {
+            assert!(keys.insert(row.key), "{} twice", row.key);
+            assert!(names.insert((row.name, row.label)), "{} twice", row.name);
+            assert!(
+                row.name
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b == b'_')
+            );
+            assert!(
+                row.help.ends_with('.') && !row.help.contains('\n'),
+                "{}",
+                row.key
+            );
+            assert_eq!(
+                row.unit == "bytes",
+                row.name.ends_with("_bytes_total"),
+                "{}",
+                row.key
+            );
+        }
+    }
+
+    #[test]
+    fn rows_of_a_family_stand_together() {
+        let mut seen = BTreeSet::new();
+        for family in ROWS.chunk_by(|a, b| a.name == b.name) {
+            assert!(
+                seen.insert(family[0].name),
+                "{} is torn apart",
+                family[0].name
+            );
+        }
+    }
+
+    #[test]
+    fn status_classes() {
+        assert_eq!(Counter::of_status(103), Counter::Status1xx);
+        assert_eq!(Counter::of_status(404), Counter::Status4xx);
+        assert_eq!(Counter::of_status(999), Counter::Status5xx);
+    }
+}

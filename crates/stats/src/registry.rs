@@ -1,0 +1,203 @@
+//! All figures of the process, and their sum at one moment.
+
+use crate::counter::{self, Counter};
+use crate::histogram::HistogramSnapshot;
+use crate::timing::{self, Timing};
+use crate::worker::{SharedCounters, WorkerStats};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Knows every worker's figures. One for the process.
+pub struct Registry {
+    workers: Mutex<Vec<Arc<WorkerStats>>>,
+    shared: SharedCounters,
+}
+
+impl Registry {
+    /// An empty registry.
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            workers: Mutex::new(Vec::new()),
+            shared: SharedCounters::new(),
+        })
+    }
+
+    /// Figures for one more worker. What it counts stays in the sums after
+    /// the worker has ended, so that no counter ever goes back.
+    pub fn worker(&self) -> Arc<WorkerStats> {
+        let worker = Arc::new(WorkerStats::new());
+        self.workers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Arc::clone(&worker));
+        worker
+    }
+
+    /// The figures of threads that are not workers.
+    pub fn shared(&self) -> &SharedCounters {
+        &self.shared
+    }
+
+    /// The sums now. Workers go on counting meanwhile, so figures that belong
+    /// together may differ by what happens in a microsecond.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        self.shared
+            .sum_into(&mut snapshot.counters, &mut snapshot.timings);
+        for worker in self
+            .workers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+        {
+            worker.sum_into(&mut snapshot.counters, &mut snapshot.timings);
+        }
+        snapshot
+    }
+}
+
+/// The sums of all figures at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    counters: [u64; counter::COUNT],
+    timings: [HistogramSnapshot; timing::COUNT],
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self {
+            counters: [0; counter::COUNT],
+            timings: std::array::from_fn(|_| HistogramSnapshot::default()),
+        }
+    }
+}
+
+impl Snapshot {
+    /// A counter's sum.
+    pub fn get(&self, counter: Counter) -> u64 {
+        self.counters[counter.index()]
+    }
+
+    /// A timing's merged histogram.
+    pub fn timing(&self, timing: Timing) -> &HistogramSnapshot {
+        &self.timings[timing.index()]
+    }
+
+    /// What happened since `earlier`, a snapshot of the same registry.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            counters: std::array::from_fn(|i| self.counters[i].saturating_sub(earlier.counters[i])),
+            timings: std::array::from_fn(|i| self.timings[i].since(&earlier.timings[i])),
+        }
+    }
+
+    /// Requests that needed no fetch of their own: fresh, stale within grace,
+    /// or answered from another's fetch. A confirmed object (304) did ask the
+    /// origin, but its body came from the cache, so it counts too.
+    pub fn served_from_cache(&self) -> u64 {
+        use Counter::{Coalesced, Hits, HitsRevalidated, HitsStale, StaleOnError};
+        [Hits, HitsStale, HitsRevalidated, StaleOnError, Coalesced]
+            .map(|c| self.get(c))
+            .iter()
+            .sum()
+    }
+
+    /// The share of requests served from the cache, 0 to 1, among those that
+    /// were routed to a pool; `None` before the first.
+    pub fn hit_ratio(&self) -> Option<f64> {
+        use Counter::{HitForMiss, Misses, Passes};
+        let hits = self.served_from_cache();
+        let others: u64 = [Misses, HitForMiss, Passes]
+            .map(|c| self.get(c))
+            .iter()
+            .sum();
+        (hits + others > 0).then(|| hits as f64 / (hits + others) as f64)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_snapshot_adds_workers_and_other_threads_up() {
+        let registry = Registry::new();
+        let (one, two) = (registry.worker(), registry.worker());
+        one.add(Counter::BytesOut, 100);
+        two.add(Counter::BytesOut, 20);
+        registry.shared().add(Counter::BytesOut, 3);
+        one.record(Timing::Hit, 10);
+        registry.shared().record(Timing::Hit, 30);
+        let snapshot = registry.snapshot();
+        assert_eq!(snapshot.get(Counter::BytesOut), 123);
+        assert_eq!(snapshot.get(Counter::BytesIn), 0);
+        assert_eq!(
+            (
+                snapshot.timing(Timing::Hit).count(),
+                snapshot.timing(Timing::Hit).sum()
+            ),
+            (2, 40)
+        );
+        assert_eq!(one.get(Counter::BytesOut), 100);
+    }
+
+    #[test]
+    fn what_a_worker_counted_outlives_it() {
+        let registry = Registry::new();
+        let worker = registry.worker();
+        std::thread::spawn(move || worker.increment(Counter::Requests))
+            .join()
+            .unwrap();
+        assert_eq!(registry.snapshot().get(Counter::Requests), 1);
+    }
+
+    #[test]
+    fn counts_of_many_threads_are_all_there() {
+        let registry = Registry::new();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let (worker, registry) = (registry.worker(), &registry);
+                scope.spawn(move || {
+                    for _ in 0..1_000 {
+                        worker.increment(Counter::Requests);
+                        registry.shared().increment(Counter::Evicted);
+                    }
+                });
+            }
+        });
+        let snapshot = registry.snapshot();
+        assert_eq!(
+            (
+                snapshot.get(Counter::Requests),
+                snapshot.get(Counter::Evicted)
+            ),
+            (4_000, 4_000)
+        );
+    }
+
+    #[test]
+    fn the_hit_ratio_is_absent_before_the_first_request() {
+        let registry = Registry::new();
+        assert_eq!(registry.snapshot().hit_ratio(), None);
+        let worker = registry.worker();
+        worker.add(Counter::Hits, 3);
+        worker.increment(Counter::Passes);
+        assert_eq!(registry.snapshot().hit_ratio(), Some(0.75));
+    }
+
+    #[test]
+    fn since_is_what_came_later() {
+        let registry = Registry::new();
+        let worker = registry.worker();
+        worker.add(Counter::Requests, 5);
+        let earlier = registry.snapshot();
+        worker.add(Counter::Requests, 2);
+        worker.record(Timing::Miss, 9);
+        let new = registry.snapshot().since(&earlier);
+        assert_eq!(
+            (new.get(Counter::Requests), new.timing(Timing::Miss).count()),
+            (2, 1)
+        );
+    }
+}

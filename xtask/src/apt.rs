@@ -1,0 +1,119 @@
+//! Debian packages that commands need.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use crate::{Outcome, command};
+
+/// A program and the package that brings it.
+type Need = (&'static str, &'static str);
+
+/// What `cargo xtask test` runs.
+const TESTS: &[Need] = &[
+    ("nginx", "nginx-light"),
+    ("curl", "curl"),
+    ("strace", "strace"),
+    ("node", "nodejs"),
+    ("npm", "npm"),
+];
+/// What `cargo xtask compare` runs besides.
+const COMPARISON: &[Need] = &[
+    ("wrk", "wrk"),
+    ("taskset", "util-linux"),
+    ("nginx", "nginx-light"),
+    ("varnishd", "varnish"),
+    ("haproxy", "haproxy"),
+];
+
+/// Says "no" to every daemon that a package would start while it is installed.
+const POLICY: &str = "/usr/sbin/policy-rc.d";
+
+/// `cargo xtask setup`
+pub(crate) fn setup(_args: &[String]) -> Outcome {
+    install(TESTS)?;
+    install(COMPARISON)?;
+    println!("everything is installed");
+    Ok(())
+}
+
+/// Installs what the tests need.
+///
+/// # Errors
+/// See [`install`].
+pub(crate) fn for_tests() -> Outcome {
+    install(TESTS)
+}
+
+/// Installs what the comparisons need.
+///
+/// # Errors
+/// See [`install`].
+pub(crate) fn for_comparison() -> Outcome {
+    install(COMPARISON)
+}
+
+/// Installs the packages of those programs that are missing.
+///
+/// # Errors
+/// When something is missing and we are not root, or apt fails.
+fn install(needs: &[Need]) -> Outcome {
+    let missing: Vec<&str> = needs
+        .iter()
+        .filter(|(p, _)| command::find(p).is_none())
+        .map(|&(_, p)| p)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let line = format!(
+        "apt-get install --no-install-recommends {}",
+        missing.join(" ")
+    );
+    if !rustix::process::geteuid().is_root() {
+        return Err(format!("missing; as root: {line}").into());
+    }
+    let _policy = Policy::write()?;
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive").args([
+            "-q",
+            "-y",
+            "-o",
+            "Acquire::Retries=3",
+        ]);
+        command
+    };
+    command::run(apt().arg("update"))?;
+    command::run(
+        apt()
+            .args(["install", "--no-install-recommends"])
+            .args(&missing),
+    )
+}
+
+/// The policy file, for as long as packages are installed; one that was there before stays.
+struct Policy {
+    ours: bool,
+}
+
+impl Policy {
+    fn write() -> Outcome<Self> {
+        let ours = !Path::new(POLICY).exists();
+        if ours {
+            fs::write(POLICY, "#!/bin/sh\nexit 101\n")?;
+            fs::set_permissions(POLICY, fs::Permissions::from_mode(0o755))?;
+        }
+        Ok(Self { ours })
+    }
+}
+
+impl Drop for Policy {
+    fn drop(&mut self) {
+        if self.ours {
+            // Left behind it only keeps daemons from starting.
+            let _ = fs::remove_file(POLICY);
+        }
+    }
+}

@@ -22,10 +22,18 @@ pub struct CacheStatus {
 impl CacheStatus {
     /// The last member named `forebay` of a combined field value.
     pub fn parse(value: &str) -> Option<Self> {
-        let member = value.rsplit(',').find(|m| m.trim().split(';').next().is_some_and(|n| n.trim() == "forebay"))?;
+        let member = value.rsplit(',').find(|m| {
+            m.trim()
+                .split(';')
+                .next()
+                .is_some_and(|n| n.trim() == "forebay")
+        })?;
         let mut status = Self::default();
         for parameter in member.split(';').skip(1) {
-            let (name, value) = parameter.trim().split_once('=').unwrap_or((parameter.trim(), "?1"));
+            let (name, value) = parameter
+                .trim()
+                .split_once('=')
+                .unwrap_or((parameter.trim(), "?1"));
             match name {
                 "hit" => status.hit = value == "?1",
                 "fwd" => status.fwd = Some(value.to_owned()),

@@ -29,9 +29,13 @@ impl Client {
     /// When nobody listens.
     #[track_caller]
     pub fn connect(address: &Address) -> Self {
-        let stream = Stream::connect(address).unwrap_or_else(|e| panic!("cannot connect to {address}: {e}"));
+        let stream =
+            Stream::connect(address).unwrap_or_else(|e| panic!("cannot connect to {address}: {e}"));
         let stream = Arc::new(stream);
-        Self { wire: Wire::new(stream.clone()), stream }
+        Self {
+            wire: Wire::new(stream.clone()),
+            stream,
+        }
     }
 
     /// Connects with small kernel buffers.
@@ -63,7 +67,9 @@ impl Client {
     /// Sends as much as goes into the kernel's and the peer's buffers within
     /// `patience` of standing still; returns how much that was.
     pub fn send_until_blocked(&mut self, bytes: &[u8], patience: std::time::Duration) -> usize {
-        let Stream::Tcp(stream) = &*self.stream else { panic!("only over TCP") };
+        let Stream::Tcp(stream) = &*self.stream else {
+            panic!("only over TCP")
+        };
         stream.set_write_timeout(Some(patience)).unwrap();
         let mut sent = 0;
         while sent < bytes.len() {
@@ -87,9 +93,18 @@ impl Client {
 
     /// Sends a request; `fields` are whole lines without their ends.
     #[track_caller]
-    pub fn send_request(&mut self, method: &str, target: &str, fields: &[&str], body: &str) -> &mut Self {
+    pub fn send_request(
+        &mut self,
+        method: &str,
+        target: &str,
+        fields: &[&str],
+        body: &str,
+    ) -> &mut Self {
         let mut text = format!("{method} {target} HTTP/1.1\r\n");
-        if !fields.iter().any(|f| f.to_ascii_lowercase().starts_with("host:")) {
+        if !fields
+            .iter()
+            .any(|f| f.to_ascii_lowercase().starts_with("host:"))
+        {
             text.push_str(&format!("Host: {HOST}\r\n"));
         }
         for field in fields {
@@ -116,7 +131,13 @@ impl Client {
 
     /// One exchange.
     #[track_caller]
-    pub fn exchange(&mut self, method: &str, target: &str, fields: &[&str], body: &str) -> Response {
+    pub fn exchange(
+        &mut self,
+        method: &str,
+        target: &str,
+        fields: &[&str],
+        body: &str,
+    ) -> Response {
         self.send_request(method, target, fields, body);
         self.read_for(method)
     }
@@ -160,7 +181,8 @@ impl Client {
     /// before it are collected.
     #[track_caller]
     pub fn read_head(&mut self) -> Response {
-        self.try_read_head("GET").unwrap_or_else(|why| panic!("no response head: {why:?}"))
+        self.try_read_head("GET")
+            .unwrap_or_else(|why| panic!("no response head: {why:?}"))
     }
 
     fn try_read_head(&mut self, method: &str) -> Result<Response, Broken> {
@@ -171,14 +193,18 @@ impl Client {
                 interim.push((response.status, response.fields));
                 continue;
             }
-            return Ok(Response { interim, ..response });
+            return Ok(Response {
+                interim,
+                ..response
+            });
         }
     }
 
     /// The next head, interim or final.
     #[track_caller]
     pub fn read_any_head(&mut self) -> Response {
-        self.any_head("GET").unwrap_or_else(|why| panic!("no response head: {why:?}"))
+        self.any_head("GET")
+            .unwrap_or_else(|why| panic!("no response head: {why:?}"))
     }
 
     fn any_head(&mut self, method: &str) -> Result<Response, Broken> {
@@ -189,7 +215,10 @@ impl Client {
         let mut framing = response.framing;
         let piece = self.wire.piece(&mut framing, &mut response.trailers);
         // An ended body stays told apart from one that never was.
-        if !matches!((response.framing, framing), (Framing::Chunked(_), Framing::Empty)) {
+        if !matches!(
+            (response.framing, framing),
+            (Framing::Chunked(_), Framing::Empty)
+        ) {
             response.framing = framing;
         }
         piece
@@ -219,7 +248,10 @@ impl Client {
     pub fn read_bytes(&mut self, count: usize) -> Vec<u8> {
         while self.wire.left().len() < count {
             if let Err(why) = self.wire.fill() {
-                panic!("{why:?} after {:?}", String::from_utf8_lossy(self.wire.left()));
+                panic!(
+                    "{why:?} after {:?}",
+                    String::from_utf8_lossy(self.wire.left())
+                );
             }
         }
         self.wire.take(count)
@@ -238,8 +270,15 @@ impl Client {
     #[track_caller]
     pub fn expect_close(&mut self) {
         let (bytes, why) = self.read_to_end();
-        assert!(bytes.is_empty(), "more bytes before the close: {:?}", String::from_utf8_lossy(&bytes));
-        assert!(matches!(why, Broken::Closed | Broken::Reset), "not closed: {why:?}");
+        assert!(
+            bytes.is_empty(),
+            "more bytes before the close: {:?}",
+            String::from_utf8_lossy(&bytes)
+        );
+        assert!(
+            matches!(why, Broken::Closed | Broken::Reset),
+            "not closed: {why:?}"
+        );
     }
 
     /// Says that nothing more will be sent.

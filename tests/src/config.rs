@@ -14,7 +14,11 @@ impl Config {
     /// One worker, one TCP listener, an administration address, one pool.
     pub fn new(servers: &[&str]) -> Self {
         let servers: Vec<String> = servers.iter().map(|s| format!("{s:?}")).collect();
-        let config = Self { sections: Vec::new(), listen: vec!["127.0.0.1:0".into()], rest: String::new() };
+        let config = Self {
+            sections: Vec::new(),
+            listen: vec!["127.0.0.1:0".into()],
+            rest: String::new(),
+        };
         config
             .set("server", "workers = 1")
             .set("server", "drain_timeout = \"2s\"")
@@ -30,13 +34,21 @@ impl Config {
 
     /// Adds a line to `[section]`, or replaces the one with the same key.
     pub fn set(mut self, section: &str, line: &str) -> Self {
-        let at = self.sections.iter().position(|(name, _)| name == section).unwrap_or_else(|| {
-            self.sections.push((section.to_owned(), String::new()));
-            self.sections.len() - 1
-        });
+        let at = self
+            .sections
+            .iter()
+            .position(|(name, _)| name == section)
+            .unwrap_or_else(|| {
+                self.sections.push((section.to_owned(), String::new()));
+                self.sections.len() - 1
+            });
         let key = |line: &str| line.split('=').next().unwrap_or("").trim().to_owned();
         let lines = &mut self.sections[at].1;
-        *lines = lines.lines().filter(|old| key(old) != key(line)).map(|old| old.to_owned() + "\n").collect();
+        *lines = lines
+            .lines()
+            .filter(|old| key(old) != key(line))
+            .map(|old| old.to_owned() + "\n")
+            .collect();
         lines.push_str(line);
         lines.push('\n');
         self

@@ -18,7 +18,11 @@ struct Shared {
 impl Event {
     /// A moment that has not come yet; `name` appears in failures.
     pub fn new(name: &'static str) -> Self {
-        Self(Arc::new(Shared { name, set: Mutex::new(false), changed: Condvar::new() }))
+        Self(Arc::new(Shared {
+            name,
+            set: Mutex::new(false),
+            changed: Condvar::new(),
+        }))
     }
 
     /// Announces it.
@@ -39,7 +43,15 @@ impl Event {
     #[track_caller]
     pub fn wait(&self) {
         let guard = self.0.set.lock().unwrap();
-        let (guard, _) = self.0.changed.wait_timeout_while(guard, DEADLINE, |set| !*set).unwrap();
-        assert!(*guard, "nobody announced \"{}\" in {DEADLINE:?}", self.0.name);
+        let (guard, _) = self
+            .0
+            .changed
+            .wait_timeout_while(guard, DEADLINE, |set| !*set)
+            .unwrap();
+        assert!(
+            *guard,
+            "nobody announced \"{}\" in {DEADLINE:?}",
+            self.0.name
+        );
     }
 }

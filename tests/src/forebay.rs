@@ -60,10 +60,15 @@ impl Forebay {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let Ok(line) = forebay.lines.recv_timeout(left) else {
-                panic!("not ready; configuration:\n{config}\noutput:\n{}", forebay.output());
+                panic!(
+                    "not ready; configuration:\n{config}\noutput:\n{}",
+                    forebay.output()
+                );
             };
             if let Some(address) = line.strip_prefix("listening on ") {
-                forebay.addresses.push(Address::parse(address).expect("an address after `listening on`"));
+                forebay
+                    .addresses
+                    .push(Address::parse(address).expect("an address after `listening on`"));
             } else if let Some(address) = line.strip_prefix("admin on ") {
                 forebay.admin = Address::parse(address);
             } else if line == "ready" {
@@ -78,7 +83,10 @@ impl Forebay {
         let file = directory.path().join("forebay.toml");
         std::fs::write(&file, config).unwrap();
         let mut command = command(&file);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).env("NO_COLOR", "1");
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .env("NO_COLOR", "1");
         if command.get_envs().all(|(name, _)| name != "NOTIFY_SOCKET") {
             command.env_remove("NOTIFY_SOCKET");
         }
@@ -86,9 +94,18 @@ impl Forebay {
         let output = Arc::new(Mutex::new(String::new()));
         let (sender, lines) = channel();
         let stdout = child.stdout.take().unwrap();
-        collect(stdout, output.clone(), move |line| drop(sender.send(line.to_owned())));
+        collect(stdout, output.clone(), move |line| {
+            drop(sender.send(line.to_owned()))
+        });
         collect(child.stderr.take().unwrap(), output.clone(), |_| {});
-        Self { child, lines, output, directory, addresses: Vec::new(), admin: None }
+        Self {
+            child,
+            lines,
+            output,
+            directory,
+            addresses: Vec::new(),
+            admin: None,
+        }
     }
 
     /// A connection to the first listener.
@@ -192,7 +209,11 @@ impl Forebay {
     pub fn wait_for_output(&self, text: &str) {
         let deadline = Instant::now() + DEADLINE;
         while !self.output().contains(text) {
-            assert!(Instant::now() < deadline, "no {text:?} in:\n{}", self.output());
+            assert!(
+                Instant::now() < deadline,
+                "no {text:?} in:\n{}",
+                self.output()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -210,7 +231,11 @@ impl Forebay {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(Instant::now() < deadline, "does not exit; output:\n{}", self.output());
+            assert!(
+                Instant::now() < deadline,
+                "does not exit; output:\n{}",
+                self.output()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -227,7 +252,11 @@ impl Drop for Forebay {
     }
 }
 
-fn collect(pipe: impl Read + Send + 'static, output: Arc<Mutex<String>>, each: impl Fn(&str) + Send + 'static) {
+fn collect(
+    pipe: impl Read + Send + 'static,
+    output: Arc<Mutex<String>>,
+    each: impl Fn(&str) + Send + 'static,
+) {
     std::thread::spawn(move || {
         for line in BufReader::new(pipe).lines().map_while(Result::ok) {
             let mut output = output.lock().unwrap();

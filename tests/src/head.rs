@@ -17,12 +17,18 @@ pub struct Fields(pub Vec<(String, String)>);
 impl Fields {
     /// The first value of `name`.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .find(|(own, _)| own.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 
     /// Every value of `name`.
     pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(move |(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
+        self.0
+            .iter()
+            .filter(move |(own, _)| own.eq_ignore_ascii_case(name))
+            .map(|(_, v)| v.as_str())
     }
 
     /// Every value of `name`, joined by `, `.
@@ -32,7 +38,9 @@ impl Fields {
 
     /// Whether the list field `name` has the member `token`.
     pub fn lists(&self, name: &str, token: &str) -> bool {
-        self.joined(name).split(',').any(|member| member.trim().eq_ignore_ascii_case(token))
+        self.joined(name)
+            .split(',')
+            .any(|member| member.trim().eq_ignore_ascii_case(token))
     }
 }
 
@@ -45,27 +53,45 @@ fn is_token(byte: u8) -> bool {
 pub fn parse(lines: &[Vec<u8>]) -> Result<Head, String> {
     let (start, fields) = lines.split_first().ok_or("an empty head")?;
     check_text(start)?;
-    Ok(Head { start: latin1(start), fields: parse_fields(fields)? })
+    Ok(Head {
+        start: latin1(start),
+        fields: parse_fields(fields)?,
+    })
 }
 
 /// Reads field lines, also those of a trailer section.
 pub fn parse_fields(lines: &[Vec<u8>]) -> Result<Fields, String> {
-    lines.iter().map(|line| parse_field(line)).collect::<Result<_, _>>().map(Fields)
+    lines
+        .iter()
+        .map(|line| parse_field(line))
+        .collect::<Result<_, _>>()
+        .map(Fields)
 }
 
 fn parse_field(line: &[u8]) -> Result<(String, String), String> {
     check_text(line)?;
     let shown = latin1(line);
-    let colon = line.iter().position(|b| *b == b':').ok_or(format!("no colon in {shown:?}"))?;
+    let colon = line
+        .iter()
+        .position(|b| *b == b':')
+        .ok_or(format!("no colon in {shown:?}"))?;
     let name = &line[..colon];
     if name.is_empty() || !name.iter().all(|b| is_token(*b)) {
         return Err(format!("not a field name in {shown:?}"));
     }
-    Ok((latin1(name), latin1(&line[colon + 1..]).trim_matches([' ', '\t']).to_owned()))
+    Ok((
+        latin1(name),
+        latin1(&line[colon + 1..])
+            .trim_matches([' ', '\t'])
+            .to_owned(),
+    ))
 }
 
 fn check_text(line: &[u8]) -> Result<(), String> {
-    match line.iter().find(|b| (**b < b' ' && **b != b'\t') || **b == 0x7f) {
+    match line
+        .iter()
+        .find(|b| (**b < b' ' && **b != b'\t') || **b == 0x7f)
+    {
         Some(byte) => Err(format!("control byte {byte:#04x} in {:?}", latin1(line))),
         None => Ok(()),
     }
@@ -96,9 +122,12 @@ pub fn stated_framing(fields: &Fields) -> Result<Option<Framing>, String> {
     match (coding.as_slice(), length.as_slice()) {
         ([], []) => Ok(None),
         ([one], []) if one.eq_ignore_ascii_case("chunked") => Ok(Some(Framing::Chunked(0))),
-        ([], [one]) if !one.is_empty() && one.bytes().all(|b| b.is_ascii_digit()) => {
-            one.parse().map(|n| Some(Framing::Length(n))).map_err(|e| e.to_string())
-        }
-        _ => Err(format!("framing by Transfer-Encoding {coding:?} and Content-Length {length:?}")),
+        ([], [one]) if !one.is_empty() && one.bytes().all(|b| b.is_ascii_digit()) => one
+            .parse()
+            .map(|n| Some(Framing::Length(n)))
+            .map_err(|e| e.to_string()),
+        _ => Err(format!(
+            "framing by Transfer-Encoding {coding:?} and Content-Length {length:?}"
+        )),
     }
 }

@@ -10,6 +10,8 @@
 pub mod cache_status;
 pub mod client;
 pub mod config;
+pub mod connection;
+pub mod date;
 pub mod event;
 pub mod forebay;
 pub mod head;
@@ -22,10 +24,11 @@ pub mod wire;
 
 pub use client::{Client, Received};
 pub use config::Config;
+pub use connection::{Connection, Request};
 pub use event::Event;
 pub use forebay::Forebay;
 pub use nginx::Nginx;
-pub use origin::{Connection, Origin, Request};
+pub use origin::Origin;
 pub use response::{Response, reply};
 pub use stream::Address;
 pub use wire::Broken;

@@ -47,7 +47,11 @@ impl Nginx {
     fn wait_until_it_listens(&self) {
         let deadline = Instant::now() + DEADLINE;
         while Stream::connect(&Address::Unix(self.socket())).is_err() {
-            assert!(Instant::now() < deadline, "nginx does not start:\n{}", self.error_log());
+            assert!(
+                Instant::now() < deadline,
+                "nginx does not start:\n{}",
+                self.error_log()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -70,7 +74,8 @@ impl Nginx {
 
     /// What it logged: a line `METHOD TARGET STATUS BYTES CONNECTION` a request.
     pub fn access_log(&self) -> Vec<String> {
-        let text = std::fs::read_to_string(self.directory.path().join("access.log")).unwrap_or_default();
+        let text =
+            std::fs::read_to_string(self.directory.path().join("access.log")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 

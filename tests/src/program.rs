@@ -21,14 +21,27 @@ pub fn path() -> PathBuf {
 fn build() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     // target/PROFILE/deps/scenarios-HASH
-    let profile = test.parent().and_then(|deps| deps.parent()).expect("a test lies in target/PROFILE/deps");
+    let profile = test
+        .parent()
+        .and_then(|deps| deps.parent())
+        .expect("a test lies in target/PROFILE/deps");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--package", "forebay", "--bin", "forebay"]);
+    command.args([
+        "build",
+        "--quiet",
+        "--package",
+        "forebay",
+        "--bin",
+        "forebay",
+    ]);
     if profile.ends_with("release") {
         command.arg("--release");
     }
-    let status = command.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap();
+    let status = command
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status()
+        .unwrap();
     assert!(status.success(), "the program does not build");
     profile.join("forebay")
 }

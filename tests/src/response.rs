@@ -69,9 +69,8 @@ impl Response {
     }
 
     /// Whether the cache answered.
-    #[track_caller]
     pub fn is_hit(&self) -> bool {
-        self.cache_status().hit
+        CacheStatus::parse(&self.fields.joined("cache-status")).is_some_and(|status| status.hit)
     }
 }
 

@@ -70,7 +70,9 @@ impl Stream {
     /// Arranges that closing sends RST instead of FIN (TCP only).
     pub fn reset_on_close(&self) {
         if let Self::Tcp(stream) = self {
-            socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO)).unwrap();
+            socket2::SockRef::from(stream)
+                .set_linger(Some(Duration::ZERO))
+                .unwrap();
         }
     }
 

@@ -30,7 +30,11 @@ pub struct Wire {
 impl Wire {
     /// Reads from `stream`.
     pub fn new(stream: Arc<Stream>) -> Self {
-        Self { stream, buffer: Vec::new(), taken: Vec::new() }
+        Self {
+            stream,
+            buffer: Vec::new(),
+            taken: Vec::new(),
+        }
     }
 
     /// Bytes that arrived and were not read as part of a message.
@@ -54,7 +58,9 @@ impl Wire {
                     Ok(())
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => Err(Broken::Silent),
+                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    Err(Broken::Silent)
+                }
                 Err(_) => Err(Broken::Reset),
             };
         }
@@ -75,7 +81,10 @@ impl Wire {
                 let mut line = self.take(searched + at + 1);
                 line.pop();
                 if line.pop() != Some(b'\r') {
-                    return Err(Broken::Malformed(format!("bare LF after {:?}", head::latin1(&line))));
+                    return Err(Broken::Malformed(format!(
+                        "bare LF after {:?}",
+                        head::latin1(&line)
+                    )));
                 }
                 return Ok(line);
             }
@@ -102,7 +111,11 @@ impl Wire {
 
     /// The next bytes of a body, as they arrive; `None` at its end, with the
     /// trailer fields put into `trailers`.
-    pub fn piece(&mut self, framing: &mut Framing, trailers: &mut Fields) -> Result<Option<Vec<u8>>, Broken> {
+    pub fn piece(
+        &mut self,
+        framing: &mut Framing,
+        trailers: &mut Fields,
+    ) -> Result<Option<Vec<u8>>, Broken> {
         match framing {
             Framing::Empty | Framing::Length(0) => Ok(None),
             Framing::Close => self.piece_until_close(),
@@ -144,7 +157,9 @@ impl Wire {
         if self.buffer.is_empty() {
             self.fill()?;
         }
-        let count = usize::try_from(most).unwrap_or(usize::MAX).min(self.buffer.len());
+        let count = usize::try_from(most)
+            .unwrap_or(usize::MAX)
+            .min(self.buffer.len());
         Ok(self.take(count))
     }
 
@@ -158,11 +173,19 @@ impl Wire {
         {
             return Ok(size);
         }
-        Err(Broken::Malformed(format!("chunk size {:?}", head::latin1(&line))))
+        Err(Broken::Malformed(format!(
+            "chunk size {:?}",
+            head::latin1(&line)
+        )))
     }
 
     /// The rest of a body.
-    pub fn body(&mut self, framing: &mut Framing, trailers: &mut Fields, body: &mut Vec<u8>) -> Result<(), Broken> {
+    pub fn body(
+        &mut self,
+        framing: &mut Framing,
+        trailers: &mut Fields,
+        body: &mut Vec<u8>,
+    ) -> Result<(), Broken> {
         while let Some(piece) = self.piece(framing, trailers)? {
             body.extend_from_slice(&piece);
         }

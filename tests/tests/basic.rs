@@ -2,19 +2,25 @@
 
 use std::process::Command;
 
-use forebay_tests::head::Framing;
 use forebay_tests::{Address, Broken, Client, Config, Forebay, Origin, program, reply};
 
 #[test]
 fn request_reaches_the_origin_and_its_answer_the_client() {
-    let origin = Origin::fixed(reply(200, &["Content-Type: text/plain", "X-Origin: 1"], "hello"));
+    let origin = Origin::fixed(reply(
+        200,
+        &["Content-Type: text/plain", "X-Origin: 1"],
+        "hello",
+    ));
     let forebay = Forebay::before(&origin);
     let response = forebay.get("/some/path?with=query");
     assert_eq!((response.status, response.text().as_str()), (200, "hello"));
     assert_eq!(response.version, "HTTP/1.1");
     assert_eq!(response.field("x-origin"), Some("1"));
     let request = origin.last();
-    assert_eq!((request.method.as_str(), request.target.as_str()), ("GET", "/some/path?with=query"));
+    assert_eq!(
+        (request.method.as_str(), request.target.as_str()),
+        ("GET", "/some/path?with=query")
+    );
     assert_eq!(request.field("host"), Some("test.example"));
 }
 
@@ -32,7 +38,14 @@ fn origin_and_listen_on_the_command_line_need_no_file() {
     let forebay = Forebay::start_with("", |_| {
         let mut command = Command::new(program::path());
         command.args(["serve", "--origin", &format!("http://{}", origin.server())]);
-        command.args(["--listen", "127.0.0.1:0", "--memory", "16MiB", "--ttl", "5m"]);
+        command.args([
+            "--listen",
+            "127.0.0.1:0",
+            "--memory",
+            "16MiB",
+            "--ttl",
+            "5m",
+        ]);
         command
     });
     assert_eq!(forebay.get("/").text(), "plain");
@@ -47,7 +60,10 @@ fn connection_is_kept_alive_by_default() {
     for n in 0..10 {
         let response = client.get(&format!("/{n}"));
         assert_eq!(response.status, 200);
-        assert!(!response.fields.lists("connection", "close"), "{response:?}");
+        assert!(
+            !response.fields.lists("connection", "close"),
+            "{response:?}"
+        );
     }
     assert_eq!(origin.count(), 10);
 }
@@ -82,7 +98,8 @@ fn pipelined_requests_are_answered_in_order() {
 
 #[test]
 fn pipelined_request_behind_a_body_is_not_taken_for_the_body() {
-    let origin = Origin::start(|request, connection| connection.send(reply(200, &[], &request.target)));
+    let origin =
+        Origin::start(|request, connection| connection.send(reply(200, &[], &request.target)));
     let forebay = Forebay::before(&origin);
     let mut client = forebay.client();
     client.send(
@@ -116,136 +133,6 @@ fn empty_line_before_a_request_is_ignored() {
 }
 
 #[test]
-fn head_is_answered_without_a_body() {
-    let origin = Origin::start(|request, connection| {
-        assert_eq!(request.method, "HEAD");
-        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
-    });
-    let forebay = Forebay::start(&Config::to(&origin).cache("pass = true"));
-    let mut client = forebay.client();
-    let response = client.exchange("HEAD", "/", &[], "");
-    assert_eq!((response.status, response.field("content-length")), (200, Some("1000")));
-    // The next response on the connection begins right behind the head.
-    assert_eq!(client.exchange("HEAD", "/", &[], "").status, 200);
-    assert_eq!(origin.connections(), 1);
-}
-
-#[test]
-fn statuses_without_a_body_keep_the_connection() {
-    let origin = Origin::sequence(&[
-        "HTTP/1.1 204 No Content\r\n\r\n".into(),
-        "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n".into(),
-        reply(200, &[], "after"),
-    ]);
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    assert_eq!(client.get("/1").status, 204);
-    assert_eq!(client.get_with("/2", &["If-None-Match: \"a\""]).status, 304);
-    assert_eq!(client.get("/3").text(), "after");
-    assert_eq!(origin.connections(), 1);
-}
-
-#[test]
-fn http_1_0_client_gets_its_answer_and_a_close() {
-    let origin = Origin::fixed(reply(200, &["Cache-Control: max-age=60"], "old"));
-    let forebay = Forebay::before(&origin);
-    for _ in ["miss", "hit"] {
-        let mut client = forebay.client();
-        client.send("GET / HTTP/1.0\r\nHost: test.example\r\n\r\n");
-        assert_eq!(client.read().text(), "old");
-        client.expect_close();
-    }
-    // Our own requests are HTTP/1.1 whatever the client speaks; the origin's reader insists on it.
-    assert_eq!(origin.count(), 1);
-}
-
-#[test]
-fn http_1_0_client_without_host_is_served() {
-    let origin = Origin::fixed(reply(200, &[], "old"));
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    client.send("GET / HTTP/1.0\r\n\r\n");
-    assert_eq!(client.read().status, 200);
-    assert!(origin.last().field("host").is_some(), "HTTP/1.1 demands Host: {:?}", origin.last());
-}
-
-#[test]
-fn http_1_0_client_may_ask_for_keep_alive() {
-    let origin = Origin::fixed(reply(200, &["Cache-Control: max-age=60"], "old"));
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    client.send("GET / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n");
-    let response = client.read();
-    assert_eq!(response.text(), "old");
-    if response.fields.lists("connection", "keep-alive") {
-        client.send("GET / HTTP/1.0\r\nHost: a\r\n\r\n");
-        assert_eq!(client.read().text(), "old");
-    }
-    client.expect_close();
-}
-
-#[test]
-fn http_1_0_client_never_gets_chunks() {
-    let origin = Origin::fixed("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n");
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    client.send("GET / HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n");
-    let response = client.read();
-    assert_eq!(response.text(), "abcdef");
-    assert!(response.field("transfer-encoding").is_none());
-    assert!(matches!(response.framing, Framing::Close | Framing::Length(_)), "{response:?}");
-}
-
-#[test]
-fn absolute_form_decides_over_host() {
-    let origin = Origin::fixed(reply(200, &[], "x"));
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    // RFC 9112 section 3.2.2: a proxy ignores the received Host and replaces it.
-    client.send("GET http://one.example/p?q HTTP/1.1\r\nHost: two.example\r\n\r\n");
-    assert_eq!(client.read().status, 200);
-    let request = origin.last();
-    assert_eq!((request.target.as_str(), request.fields.joined("host").as_str()), ("/p?q", "one.example"));
-    client.send("GET http://one.example HTTP/1.1\r\nHost: one.example\r\n\r\n");
-    assert_eq!(client.read().status, 200);
-    assert_eq!(origin.last().target, "/");
-}
-
-#[test]
-fn absolute_form_and_origin_form_share_one_object() {
-    let origin = Origin::fixed(reply(200, &["Cache-Control: max-age=60"], "x"));
-    let forebay = Forebay::before(&origin);
-    forebay.get("/p");
-    let mut client = forebay.client();
-    client.send("GET http://TEST.example/p HTTP/1.1\r\nHost: test.example\r\n\r\n");
-    assert!(client.read().is_hit());
-}
-
-#[test]
-fn options_asterisk_reaches_the_origin_as_such_or_is_answered() {
-    let origin = Origin::fixed(reply(200, &["Allow: GET"], ""));
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    client.send("OPTIONS * HTTP/1.1\r\nHost: test.example\r\n\r\n");
-    assert!(matches!(client.read().status, 200 | 204));
-    assert!(origin.requests().iter().all(|request| request.target == "*"));
-    client.send("GET * HTTP/1.1\r\nHost: test.example\r\n\r\n");
-    assert_eq!(client.read().status, 400, "the asterisk is for OPTIONS alone");
-}
-
-#[test]
-fn options_with_max_forwards_zero_is_not_forwarded() {
-    let origin = Origin::fixed(reply(200, &["Allow: GET"], ""));
-    let forebay = Forebay::before(&origin);
-    // RFC 9110 section 7.6.2
-    let response = forebay.exchange("OPTIONS", "/", &["Max-Forwards: 0"], "");
-    assert!(matches!(response.status, 200 | 204), "{response:?}");
-    assert_eq!(origin.count(), 0);
-    forebay.exchange("OPTIONS", "/", &["Max-Forwards: 7"], "");
-    assert_eq!(origin.last().field("max-forwards"), Some("6"));
-}
-
-#[test]
 fn listener_on_a_unix_socket_serves() {
     let origin = Origin::fixed(reply(200, &[], "through a file"));
     let directory = tempfile::tempdir().unwrap();
@@ -254,7 +141,10 @@ fn listener_on_a_unix_socket_serves() {
     let forebay = Forebay::start(&Config::to(&origin).listen(&[&listen, "127.0.0.1:0"]));
     assert_eq!(forebay.addresses[0], Address::Unix(path));
     assert_eq!(forebay.get("/").text(), "through a file");
-    assert_eq!(Client::connect(&forebay.addresses[1]).get("/").text(), "through a file");
+    assert_eq!(
+        Client::connect(&forebay.addresses[1]).get("/").text(),
+        "through a file"
+    );
 }
 
 #[test]
@@ -333,14 +223,27 @@ fn answer_without_a_date_gets_one() {
     let origin = Origin::fixed(reply(200, &[], "x"));
     let forebay = Forebay::before(&origin);
     // RFC 9110 section 6.6.1
-    let date = forebay.get("/").field("date").map(str::to_owned).expect("a Date");
+    let date = forebay
+        .get("/")
+        .field("date")
+        .map(str::to_owned)
+        .expect("a Date");
     assert!(date.ends_with(" GMT") && date.len() == 29, "{date}");
 }
 
 #[test]
 fn dates_and_unknown_fields_of_the_origin_are_kept() {
     let date = "Sun, 06 Nov 1994 08:49:37 GMT";
-    let origin = Origin::fixed(reply(200, &[&format!("Date: {date}"), "X-A: 1", "X-A: 2", "x-b:   spaced  "], ""));
+    let origin = Origin::fixed(reply(
+        200,
+        &[
+            &format!("Date: {date}"),
+            "X-A: 1",
+            "X-A: 2",
+            "x-b:   spaced  ",
+        ],
+        "",
+    ));
     let forebay = Forebay::before(&origin);
     let response = forebay.get("/");
     assert_eq!(response.fields.joined("date"), date);
@@ -352,10 +255,21 @@ fn dates_and_unknown_fields_of_the_origin_are_kept() {
 fn no_field_of_our_own_invention_is_added() {
     let origin = Origin::fixed(reply(200, &["Cache-Control: max-age=60"], "x"));
     let forebay = Forebay::before(&origin);
-    let standard = ["cache-control", "content-length", "date", "age", "via", "cache-status", "connection"];
+    let standard = [
+        "cache-control",
+        "content-length",
+        "date",
+        "age",
+        "via",
+        "cache-status",
+        "connection",
+    ];
     for _ in ["miss", "hit"] {
         for (name, value) in forebay.get("/").fields.0 {
-            assert!(standard.contains(&name.to_ascii_lowercase().as_str()), "{name}: {value}");
+            assert!(
+                standard.contains(&name.to_ascii_lowercase().as_str()),
+                "{name}: {value}"
+            );
         }
     }
 }
@@ -367,28 +281,10 @@ fn reason_phrase_of_the_origin_survives() {
     let mut client = forebay.client();
     client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     let (bytes, end) = client.read_to_end();
-    assert!(bytes.starts_with(b"HTTP/1.1 299 Very Special\r\n"), "{}", String::from_utf8_lossy(&bytes));
+    assert!(
+        bytes.starts_with(b"HTTP/1.1 299 Very Special\r\n"),
+        "{}",
+        String::from_utf8_lossy(&bytes)
+    );
     assert_eq!(end, Broken::Closed);
-}
-
-#[test]
-fn unknown_methods_are_passed_on() {
-    let origin = Origin::fixed(reply(200, &["Cache-Control: max-age=60"], "x"));
-    let forebay = Forebay::before(&origin);
-    for method in ["PUT", "DELETE", "PATCH", "PROPFIND", "X-OWN"] {
-        let response = forebay.exchange(method, "/", &[], "");
-        assert_eq!((response.status, origin.last().method.as_str()), (200, method));
-        assert!(!response.is_hit());
-    }
-}
-
-#[test]
-fn connect_is_refused() {
-    let origin = Origin::fixed(reply(200, &[], "x"));
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    client.send("CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n\r\n");
-    let response = client.read();
-    assert!(matches!(response.status, 400 | 405 | 501), "{response:?}");
-    assert_eq!(origin.count(), 0);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forebay_tests::head::Framing;
-use forebay_tests::{Broken, Config, Event, Forebay, Origin, reply};
+use forebay_tests::{Config, Event, Forebay, Origin, reply};
 
 /// More than the kernel's buffers of two connections and ours together.
 const HUGE: usize = 96 << 20;
@@ -15,11 +15,16 @@ fn request_body_by_length_arrives_exactly() {
     let mut client = forebay.client();
     for size in [0usize, 1, 1000, 65_536, 1_000_003] {
         let body: String = ('a'..='z').cycle().take(size).collect();
-        client.send(format!("POST /up HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n\r\n{body}"));
+        client.send(format!(
+            "POST /up HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n\r\n{body}"
+        ));
         assert_eq!(client.read().status, 200);
         let request = origin.last();
         assert_eq!(request.body, body.as_bytes(), "{size} bytes");
-        assert_eq!(request.field("content-length").map(str::to_owned), Some(size.to_string()));
+        assert_eq!(
+            request.field("content-length").map(str::to_owned),
+            Some(size.to_string())
+        );
     }
 }
 
@@ -57,7 +62,9 @@ fn request_body_is_streamed_while_it_comes() {
     let arrived = Event::new("first half at the origin");
     let announce = arrived.clone();
     let origin = Origin::raw(move |connection| {
-        let Ok(mut request) = connection.request_head() else { return };
+        let Ok(mut request) = connection.request_head() else {
+            return;
+        };
         let half = connection.read_bytes(5).unwrap();
         announce.set();
         let rest = connection.read_bytes(5).unwrap();
@@ -79,17 +86,24 @@ fn slow_origin_slows_the_uploading_client() {
     let go = Event::new("the origin reads");
     let gate = go.clone();
     let origin = Origin::raw(move |connection| {
-        let Ok(mut request) = connection.request_head() else { return };
+        let Ok(mut request) = connection.request_head() else {
+            return;
+        };
         gate.wait();
         connection.request_body(&mut request).unwrap();
         connection.send(reply(200, &[], &request.body.len().to_string()));
     });
     let forebay = Forebay::before(&origin);
     let mut client = forebay.client();
-    client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {HUGE}\r\n\r\n"));
+    client.send(format!(
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {HUGE}\r\n\r\n"
+    ));
     let body = vec![b'u'; HUGE];
     let sent = client.send_until_blocked(&body, Duration::from_millis(500));
-    assert!(sent < HUGE, "all {HUGE} bytes were taken although the origin reads none");
+    assert!(
+        sent < HUGE,
+        "all {HUGE} bytes were taken although the origin reads none"
+    );
     go.set();
     client.send(&body[sent..]);
     assert_eq!(client.read().text(), HUGE.to_string());
@@ -116,17 +130,29 @@ fn response_is_streamed_while_it_comes() {
 /// An origin offers a huge response to a client that does not read.
 #[track_caller]
 fn slow_client_slows_the_origin(extra: &str, cached: bool) {
-    let (blocked, extra) = (Event::new("the origin was stopped or done"), extra.to_owned());
+    let (blocked, extra) = (
+        Event::new("the origin was stopped or done"),
+        extra.to_owned(),
+    );
     let announce = blocked.clone();
     let origin = Origin::start(move |_, connection| {
-        connection.send(format!("HTTP/1.1 200 OK\r\n{extra}Content-Length: {HUGE}\r\n\r\n"));
+        connection.send(format!(
+            "HTTP/1.1 200 OK\r\n{extra}Content-Length: {HUGE}\r\n\r\n"
+        ));
         let body = vec![b'd'; HUGE];
         let sent = connection.send_until_blocked(&body, Duration::from_millis(500));
-        assert!(sent < HUGE, "all {HUGE} bytes were taken although the client reads none");
+        assert!(
+            sent < HUGE,
+            "all {HUGE} bytes were taken although the client reads none"
+        );
         announce.set();
         connection.send(&body[sent..]);
     });
-    let forebay = Forebay::start(&Config::to(&origin).cache(if cached { "memory = \"32MiB\"" } else { "pass = true" }));
+    let forebay = Forebay::start(&Config::to(&origin).cache(if cached {
+        "memory = \"32MiB\""
+    } else {
+        "pass = true"
+    }));
     let mut client = forebay.client();
     let mut response = client.send_request("GET", "/", &[], "").read_head();
     blocked.wait();
@@ -161,7 +187,8 @@ fn chunked_response_arrives_with_its_trailers() {
 #[test]
 fn chunked_response_split_anywhere_arrives_the_same() {
     let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6;x=\"y\"\r\n world\r\n0\r\nT: v\r\n\r\n";
-    let origin = Origin::start(move |_, connection| text.bytes().for_each(|byte| connection.send([byte])));
+    let origin =
+        Origin::start(move |_, connection| text.bytes().for_each(|byte| connection.send([byte])));
     let forebay = Forebay::before(&origin);
     let mut client = forebay.client();
     assert_eq!(client.get("/1").text(), "hello world");
@@ -170,7 +197,9 @@ fn chunked_response_split_anywhere_arrives_the_same() {
 
 #[test]
 fn empty_chunked_response_is_empty() {
-    let origin = Origin::fixed("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    let origin = Origin::fixed(
+        "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    );
     let forebay = Forebay::before(&origin);
     let mut client = forebay.client();
     assert_eq!(client.get("/").body, b"");
@@ -191,162 +220,6 @@ fn large_response_is_whole_from_origin_and_cache() {
 }
 
 #[test]
-fn expectation_is_met_before_the_body_is_sent() {
-    let origin = Origin::raw(|connection| {
-        while let Ok(mut request) = connection.request_head() {
-            if request.field("expect").is_some() {
-                connection.send("HTTP/1.1 100 Continue\r\n\r\n");
-            }
-            if connection.request_body(&mut request).is_err() {
-                return;
-            }
-            connection.record(request);
-            connection.send(reply(200, &[], "got it"));
-        }
-    });
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n");
-    assert_eq!(client.read_any_head().status, 100);
-    client.send("body");
-    assert_eq!(client.read().text(), "got it");
-    assert_eq!(origin.last().body, b"body");
-}
-
-#[test]
-fn expectation_with_a_body_that_is_there_already_works() {
-    let origin = Origin::fixed(reply(200, &[], "got it"));
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 4\r\n\r\nbody");
-    assert_eq!(client.read().text(), "got it");
-    assert_eq!(client.get("/next").text(), "got it");
-}
-
-#[test]
-fn final_answer_instead_of_continue_spares_the_body() {
-    let origin = Origin::raw(|connection| {
-        if let Ok(request) = connection.request_head() {
-            connection.record(request);
-            connection.send(reply(401, &["Connection: close"], "no"));
-            connection.close();
-        }
-    });
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1000000\r\n\r\n");
-    let response = client.read();
-    assert_eq!((response.status, response.text().as_str()), (401, "no"));
-}
-
-#[test]
-fn expectation_of_a_http_1_0_client_is_ignored() {
-    let origin = Origin::fixed(reply(200, &[], "got it"));
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    // RFC 9110 section 10.1.1
-    client.send("POST / HTTP/1.0\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\nbody");
-    let response = client.read();
-    assert_eq!((response.status, response.interim.len()), (200, 0));
-}
-
-#[test]
-fn unknown_expectation_is_refused_or_passed_on() {
-    let origin = Origin::fixed(reply(200, &[], "x"));
-    let forebay = Forebay::before(&origin);
-    let response = forebay.get_with("/", &["Expect: miracles"]);
-    assert!(matches!(response.status, 200 | 417), "{response:?}");
-}
-
-#[test]
-fn answer_before_the_end_of_the_upload_reaches_the_client() {
-    let origin = Origin::raw(|connection| {
-        let Ok(request) = connection.request_head() else { return };
-        connection.record(request);
-        connection.send(reply(403, &["Connection: close"], "enough"));
-        connection.read_to_end();
-    });
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nonly a part");
-    let response = client.read();
-    assert_eq!((response.status, response.text().as_str()), (403, "enough"));
-    // The rest of the body cannot be told from a next request, unless it is read to its end.
-    client.send_anyway(vec![b'x'; 1_000_000 - "only a part".len()]);
-    match client.send_anyway("GET /next HTTP/1.1\r\nHost: a\r\n\r\n").try_read() {
-        Ok(next) => assert_eq!(next.status, 403),
-        Err((None, Broken::Closed | Broken::Reset)) => {}
-        other => panic!("{other:?}"),
-    }
-}
-
-#[test]
-fn body_larger_than_the_limit_is_refused_by_its_length() {
-    let origin = Origin::fixed(reply(200, &[], "x"));
-    let forebay = Forebay::start(&Config::to(&origin).set("limits", "request_body = \"1KiB\""));
-    let mut client = forebay.client();
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1025\r\n\r\n");
-    assert_eq!(client.read().status, 413);
-    client.expect_close();
-    assert_eq!(origin.count(), 0);
-    let whole = "x".repeat(1024);
-    assert_eq!(forebay.exchange("POST", "/", &[], &whole).status, 200);
-}
-
-#[test]
-fn chunked_body_larger_than_the_limit_is_refused_when_it_shows() {
-    let origin = Origin::fixed(reply(200, &[], "x"));
-    let forebay = Forebay::start(&Config::to(&origin).set("limits", "request_body = \"1KiB\""));
-    let mut client = forebay.client();
-    client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
-    for _ in 0..5 {
-        client.send_anyway(format!("100\r\n{}\r\n", "x".repeat(256)));
-    }
-    client.send_anyway("0\r\n\r\n");
-    assert_eq!(client.read().status, 413);
-    client.expect_close();
-    drop(forebay);
-    assert_eq!(origin.count(), 0, "the origin took it for complete");
-}
-
-#[test]
-fn client_that_leaves_in_its_upload_completes_nothing() {
-    let origin = Origin::fixed(reply(200, &[], "x"));
-    let forebay = Forebay::before(&origin);
-    for upload in [
-        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
-    ] {
-        let mut client = forebay.client();
-        client.send(upload);
-        drop(client);
-    }
-    assert_eq!(forebay.get("/").status, 200);
-    drop(forebay);
-    assert_eq!(origin.count(), 1, "{:?}", origin.requests());
-}
-
-#[test]
-fn get_with_a_body_passes_it_on_and_is_not_answered_from_the_cache() {
-    let origin = Origin::fixed(reply(200, &["Cache-Control: max-age=60"], "x"));
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    let first = client.exchange("GET", "/", &[], "question");
-    assert_eq!(first.status, 200);
-    assert_eq!(origin.last().body, b"question");
-    assert_eq!(client.get("/").status, 200);
-}
-
-#[test]
-fn post_without_a_body_says_so_to_the_origin() {
-    let origin = Origin::fixed(reply(200, &[], "x"));
-    let forebay = Forebay::before(&origin);
-    forebay.client().exchange("POST", "/", &["Content-Length: 0"], "");
-    // RFC 9110 section 8.6
-    assert_eq!(origin.last().field("content-length"), Some("0"));
-}
-
-#[test]
 fn body_of_unknown_length_reaches_a_1_1_client_in_chunks() {
     let origin = Origin::start(|_, connection| {
         connection.send("HTTP/1.1 200 OK\r\n\r\nuntil close");
@@ -356,6 +229,9 @@ fn body_of_unknown_length_reaches_a_1_1_client_in_chunks() {
     let mut client = forebay.client();
     let response = client.get("/1");
     assert_eq!(response.text(), "until close");
-    assert!(matches!(response.framing, Framing::Chunked(_)), "{response:?}");
+    assert!(
+        matches!(response.framing, Framing::Chunked(_)),
+        "{response:?}"
+    );
     assert_eq!(client.get("/2").text(), "until close");
 }

@@ -12,14 +12,34 @@ fn client_of(origin: &Origin) -> Client {
 
 #[test]
 fn client_and_origin_understand_each_other() {
-    let origin = Origin::fixed(reply(200, &["Cache-Status: x; hit, forebay; fwd=uri-miss; stored"], "hello"));
+    let origin = Origin::fixed(reply(
+        200,
+        &["Cache-Status: x; hit, forebay; fwd=uri-miss; stored"],
+        "hello",
+    ));
     let mut client = client_of(&origin);
     let response = client.exchange("POST", "/a?b", &["X: 1"], "body");
     assert_eq!((response.status, response.text().as_str()), (200, "hello"));
-    assert_eq!((response.cache_status().forwarded(), response.cache_status().stored), ("uri-miss", true));
+    assert_eq!(
+        (
+            response.cache_status().forwarded(),
+            response.cache_status().stored
+        ),
+        ("uri-miss", true)
+    );
     let request = origin.last();
-    assert_eq!((request.method.as_str(), request.target.as_str(), request.body.as_slice()), ("POST", "/a?b", &b"body"[..]));
-    assert_eq!(request.raw, b"POST /a?b HTTP/1.1\r\nHost: test.example\r\nX: 1\r\nContent-Length: 4\r\n\r\nbody");
+    assert_eq!(
+        (
+            request.method.as_str(),
+            request.target.as_str(),
+            request.body.as_slice()
+        ),
+        ("POST", "/a?b", &b"body"[..])
+    );
+    assert_eq!(
+        request.raw,
+        b"POST /a?b HTTP/1.1\r\nHost: test.example\r\nX: 1\r\nContent-Length: 4\r\n\r\nbody"
+    );
 }
 
 #[test]
@@ -37,7 +57,10 @@ fn client_calls_lenient_responses_broken() {
         let origin = Origin::fixed(broken);
         let mut client = client_of(&origin);
         let read = client.send_request("GET", "/", &[], "").try_read();
-        assert!(matches!(read, Err((_, Broken::Malformed(_)))), "{broken:?} gave {read:?}");
+        assert!(
+            matches!(read, Err((_, Broken::Malformed(_)))),
+            "{broken:?} gave {read:?}"
+        );
     }
 }
 
@@ -48,17 +71,26 @@ fn client_tells_truncation_reset_and_trailers_apart() {
             connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc");
             connection.close();
         }
-        "/chunked" => connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nT: v\r\n\r\n"),
+        "/chunked" => connection.send(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nT: v\r\n\r\n",
+        ),
         _ => {
             connection.send("HTTP/1.1 200 OK\r\n\r\nabc");
             connection.reset();
         }
     });
-    let short = client_of(&origin).send_request("GET", "/short", &[], "").try_read();
+    let short = client_of(&origin)
+        .send_request("GET", "/short", &[], "")
+        .try_read();
     assert!(matches!(short, Err((Some(_), Broken::Closed))), "{short:?}");
     let chunked = client_of(&origin).get("/chunked");
-    assert_eq!((chunked.trailers.get("t"), chunked.framing), (Some("v"), Framing::Chunked(0)));
-    let reset = client_of(&origin).send_request("GET", "/reset", &[], "").try_read();
+    assert_eq!(
+        (chunked.trailers.get("t"), chunked.framing),
+        (Some("v"), Framing::Chunked(0))
+    );
+    let reset = client_of(&origin)
+        .send_request("GET", "/reset", &[], "")
+        .try_read();
     assert!(matches!(reset, Err((_, Broken::Reset))), "{reset:?}");
 }
 

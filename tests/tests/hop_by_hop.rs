@@ -1,7 +1,7 @@
 //! What belongs to one connection stays on it, and what a proxy must add
 //! (RFC 9110 sections 7.6 and 7.8, RFC 7239).
 
-use forebay_tests::{Config, Event, Forebay, Origin, Request, reply};
+use forebay_tests::{Config, Forebay, Origin, Request, reply};
 
 #[track_caller]
 fn as_the_origin_sees(config: impl FnOnce(Config) -> Config, fields: &[&str]) -> Request {
@@ -26,8 +26,17 @@ fn connection_fields_of_the_request_stay_here() {
             "X-End: 3",
         ],
     );
-    for name in ["x-hop", "x-other", "keep-alive", "proxy-connection", "upgrade"] {
-        assert!(request.field(name).is_none(), "{name} was forwarded: {request:?}");
+    for name in [
+        "x-hop",
+        "x-other",
+        "keep-alive",
+        "proxy-connection",
+        "upgrade",
+    ] {
+        assert!(
+            request.field(name).is_none(),
+            "{name} was forwarded: {request:?}"
+        );
     }
     assert!(!request.fields.joined("te").contains("gzip"), "{request:?}");
     assert!(!request.fields.lists("connection", "x-hop"));
@@ -50,7 +59,10 @@ fn connection_fields_of_the_response_stay_here() {
     for kind in ["miss", "hit"] {
         let response = forebay.get("/");
         for name in ["x-hop", "keep-alive", "proxy-connection", "upgrade"] {
-            assert!(response.field(name).is_none(), "{name} on a {kind}: {response:?}");
+            assert!(
+                response.field(name).is_none(),
+                "{name} on a {kind}: {response:?}"
+            );
         }
         assert_eq!(response.field("x-end"), Some("3"));
     }
@@ -58,7 +70,10 @@ fn connection_fields_of_the_response_stay_here() {
 
 #[test]
 fn naming_end_to_end_fields_in_connection_removes_no_safeguard() {
-    let request = as_the_origin_sees(|c| c, &["Connection: close, host, content-length, x-forwarded-for, via"]);
+    let request = as_the_origin_sees(
+        |c| c,
+        &["Connection: close, host, content-length, x-forwarded-for, via"],
+    );
     assert_eq!(request.field("host"), Some("test.example"));
     assert!(request.field("x-forwarded-for").is_some());
     assert!(request.field("via").is_some());
@@ -74,7 +89,10 @@ fn connection_close_of_the_origin_is_not_the_clients() {
     let mut client = forebay.client();
     for n in 0..3 {
         let response = client.get(&format!("/{n}"));
-        assert!(!response.fields.lists("connection", "close"), "{response:?}");
+        assert!(
+            !response.fields.lists("connection", "close"),
+            "{response:?}"
+        );
     }
     assert_eq!(origin.connections(), 3);
 }
@@ -86,18 +104,34 @@ fn connection_close_of_the_client_is_not_the_origins() {
     for n in 0..3 {
         forebay.get_with(&format!("/{n}"), &["Connection: close"]);
     }
-    assert!(origin.requests().iter().all(|r| !r.fields.lists("connection", "close")));
+    assert!(
+        origin
+            .requests()
+            .iter()
+            .all(|r| !r.fields.lists("connection", "close"))
+    );
     assert_eq!(origin.connections(), 1);
 }
 
 #[test]
 fn via_is_added_in_both_directions() {
-    let origin = Origin::fixed(reply(200, &["Via: 1.0 behind", "Cache-Control: max-age=60"], "x"));
+    let origin = Origin::fixed(reply(
+        200,
+        &["Via: 1.0 behind", "Cache-Control: max-age=60"],
+        "x",
+    ));
     let forebay = Forebay::before(&origin);
     let response = forebay.get_with("/", &["Via: 1.0 before (comment)"]);
-    assert_eq!(origin.last().fields.joined("via"), "1.0 before (comment), 1.1 forebay");
+    assert_eq!(
+        origin.last().fields.joined("via"),
+        "1.0 before (comment), 1.1 forebay"
+    );
     assert_eq!(response.fields.joined("via"), "1.0 behind, 1.1 forebay");
-    assert_eq!(forebay.get("/").fields.joined("via"), "1.0 behind, 1.1 forebay", "on a hit");
+    assert_eq!(
+        forebay.get("/").fields.joined("via"),
+        "1.0 behind, 1.1 forebay",
+        "on a hit"
+    );
 }
 
 #[test]
@@ -112,9 +146,16 @@ fn origin_learns_who_the_client_is() {
     assert_eq!(request.fields.joined("x-forwarded-for"), "127.0.0.1");
     assert_eq!(request.fields.joined("x-forwarded-host"), "test.example");
     assert_eq!(request.fields.joined("x-forwarded-proto"), "http");
-    let forwarded = request.fields.joined("forwarded").replace('"', "").to_ascii_lowercase();
+    let forwarded = request
+        .fields
+        .joined("forwarded")
+        .replace('"', "")
+        .to_ascii_lowercase();
     for part in ["for=127.0.0.1", "host=test.example", "proto=http"] {
-        assert!(forwarded.split(';').any(|p| p.trim().starts_with(part)), "{part} in {forwarded}");
+        assert!(
+            forwarded.split(';').any(|p| p.trim().starts_with(part)),
+            "{part} in {forwarded}"
+        );
     }
 }
 
@@ -128,18 +169,34 @@ fn claims_of_a_stranger_are_replaced() {
     ];
     let request = as_the_origin_sees(|c| c, &lies);
     let text = String::from_utf8_lossy(&request.raw).into_owned();
-    assert!(!text.contains("6.6.6.6") && !text.contains("evil.example"), "{text}");
+    assert!(
+        !text.contains("6.6.6.6") && !text.contains("evil.example"),
+        "{text}"
+    );
     assert_eq!(request.fields.joined("x-forwarded-proto"), "http");
 }
 
 #[test]
 fn claims_of_a_trusted_proxy_are_extended() {
-    let claims = ["X-Forwarded-For: 7.7.7.7", "X-Forwarded-Proto: https", "Forwarded: for=7.7.7.7;proto=https"];
-    let request = as_the_origin_sees(|c| c.set("server", "trusted_proxies = [\"127.0.0.0/8\"]"), &claims);
-    assert_eq!(request.fields.joined("x-forwarded-for").replace(' ', ""), "7.7.7.7,127.0.0.1");
+    let claims = [
+        "X-Forwarded-For: 7.7.7.7",
+        "X-Forwarded-Proto: https",
+        "Forwarded: for=7.7.7.7;proto=https",
+    ];
+    let request = as_the_origin_sees(
+        |c| c.set("server", "trusted_proxies = [\"127.0.0.0/8\"]"),
+        &claims,
+    );
+    assert_eq!(
+        request.fields.joined("x-forwarded-for").replace(' ', ""),
+        "7.7.7.7,127.0.0.1"
+    );
     assert_eq!(request.fields.joined("x-forwarded-proto"), "https");
     let forwarded = request.fields.joined("forwarded").replace('"', "");
-    assert!(forwarded.starts_with("for=7.7.7.7;proto=https"), "{forwarded}");
+    assert!(
+        forwarded.starts_with("for=7.7.7.7;proto=https"),
+        "{forwarded}"
+    );
     assert!(forwarded[1..].contains("for=127.0.0.1"), "{forwarded}");
 }
 
@@ -160,7 +217,13 @@ fn client_on_a_unix_socket_is_unknown_not_invented() {
     let listen = format!("unix:{}", directory.path().join("s").display());
     let forebay = Forebay::start(&Config::to(&origin).listen(&[&listen]));
     assert_eq!(forebay.get("/").status, 200);
-    assert!(!origin.last().fields.joined("x-forwarded-for").contains("127."));
+    assert!(
+        !origin
+            .last()
+            .fields
+            .joined("x-forwarded-for")
+            .contains("127.")
+    );
 }
 
 #[test]
@@ -168,121 +231,11 @@ fn te_trailers_reaches_the_origin_as_hop_by_hop() {
     let request = as_the_origin_sees(|c| c, &["TE: trailers", "Connection: TE"]);
     if request.field("te").is_some() {
         assert_eq!(request.fields.joined("te"), "trailers");
-        assert!(request.fields.lists("connection", "te"), "TE demands Connection: TE (RFC 9110 10.1.4)");
+        assert!(
+            request.fields.lists("connection", "te"),
+            "TE demands Connection: TE (RFC 9110 10.1.4)"
+        );
     }
-}
-
-#[test]
-fn upgrade_becomes_a_tunnel_in_both_directions() {
-    let origin = Origin::raw(|connection| {
-        let Ok(request) = connection.request_head() else { return };
-        connection.record(request);
-        connection.send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\nhello");
-        let ping = connection.read_bytes(4).unwrap();
-        connection.send(ping);
-        let rest = connection.read_to_end();
-        connection.send([b"bye ".as_slice(), &rest].concat());
-        connection.close();
-    });
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    let fields = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: k", "Sec-WebSocket-Version: 13"];
-    let head = client.send_request("GET", "/chat", &fields, "").read_any_head();
-    assert_eq!(head.status, 101);
-    assert!(head.fields.lists("connection", "upgrade"), "{head:?}");
-    assert_eq!(head.field("upgrade"), Some("websocket"));
-    assert_eq!(head.field("sec-websocket-accept"), Some("x"));
-    let request = origin.last();
-    assert!(request.fields.lists("connection", "upgrade"), "{request:?}");
-    assert_eq!(request.field("upgrade"), Some("websocket"));
-    assert_eq!(client.read_bytes(5), b"hello");
-    client.send(b"\x00\xff\r\n");
-    assert_eq!(client.read_bytes(4), b"\x00\xff\r\n");
-    // A direction that ends does not end the other.
-    client.send("last").finish();
-    assert_eq!(client.read_bytes(8), b"bye last");
-    client.expect_close();
-}
-
-#[test]
-fn bytes_sent_right_behind_the_upgrade_request_are_kept() {
-    let origin = Origin::raw(|connection| {
-        if connection.request_head().is_err() {
-            return;
-        }
-        connection.send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n");
-        let eager = connection.read_bytes(5).unwrap();
-        connection.send(eager);
-        connection.close();
-    });
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\neager");
-    assert_eq!(client.read_any_head().status, 101);
-    assert_eq!(client.read_bytes(5), b"eager");
-    client.expect_close();
-}
-
-#[test]
-fn tunnel_carries_much_in_both_directions_at_once() {
-    const SIZE: usize = 4 << 20;
-    let origin = Origin::raw(|connection| {
-        if connection.request_head().is_err() {
-            return;
-        }
-        connection.send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n");
-        while let Ok(piece) = connection.read_bytes(65_536) {
-            connection.send(piece);
-        }
-    });
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: echo\r\n\r\n");
-    assert_eq!(client.read_any_head().status, 101);
-    for round in 0..SIZE / 65_536 {
-        let piece = vec![round as u8; 65_536];
-        client.send(&piece);
-        assert_eq!(client.read_bytes(65_536), piece);
-    }
-}
-
-#[test]
-fn origin_may_decline_an_upgrade() {
-    let origin = Origin::fixed(reply(200, &[], "plain"));
-    let forebay = Forebay::before(&origin);
-    let mut client = forebay.client();
-    let response = client.get_with("/", &["Connection: upgrade", "Upgrade: websocket"]);
-    assert_eq!((response.status, response.text().as_str()), (200, "plain"));
-    assert_eq!(client.get("/").text(), "plain");
-}
-
-#[test]
-fn upgrade_is_never_answered_from_the_cache() {
-    let origin = Origin::fixed(reply(200, &["Cache-Control: max-age=60"], "x"));
-    let forebay = Forebay::before(&origin);
-    forebay.get("/");
-    forebay.get_with("/", &["Connection: upgrade", "Upgrade: websocket"]);
-    assert_eq!(origin.count(), 2);
-}
-
-#[test]
-fn idle_tunnel_is_closed_after_its_timeout() {
-    let closed = Event::new("the origin sees the end");
-    let announce = closed.clone();
-    let origin = Origin::raw(move |connection| {
-        if connection.request_head().is_err() {
-            return;
-        }
-        connection.send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
-        connection.read_to_end();
-        announce.set();
-    });
-    let forebay = Forebay::start(&Config::to(&origin).set("timeouts", "tunnel = \"200ms\""));
-    let mut client = forebay.client();
-    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
-    assert_eq!(client.read_any_head().status, 101);
-    client.expect_close();
-    closed.wait();
 }
 
 #[test]

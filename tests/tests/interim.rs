@@ -28,18 +28,34 @@ fn several_interim_responses_keep_their_order() {
     let origin = Origin::fixed(format!("{HINTS}{second}{}", reply(200, &[], "page")));
     let forebay = Forebay::before(&origin);
     let response = forebay.get("/");
-    let links: Vec<_> = response.interim.iter().map(|(s, f)| (*s, f.joined("link"))).collect();
-    assert_eq!(links, [(103, "</style.css>; rel=preload".to_owned()), (103, "</two>".to_owned())]);
+    let links: Vec<_> = response
+        .interim
+        .iter()
+        .map(|(s, f)| (*s, f.joined("link")))
+        .collect();
+    assert_eq!(
+        links,
+        [
+            (103, "</style.css>; rel=preload".to_owned()),
+            (103, "</two>".to_owned())
+        ]
+    );
     assert_eq!(response.text(), "page");
 }
 
 #[test]
 fn unknown_interim_responses_are_forwarded() {
-    let origin = Origin::fixed(format!("HTTP/1.1 150 Progress\r\nX: y\r\n\r\n{}", reply(200, &[], "page")));
+    let origin = Origin::fixed(format!(
+        "HTTP/1.1 150 Progress\r\nX: y\r\n\r\n{}",
+        reply(200, &[], "page")
+    ));
     let forebay = Forebay::before(&origin);
     let response = forebay.get("/");
     // RFC 9110 section 15.2: a proxy forwards 1xx responses it did not ask for itself.
-    assert_eq!(response.interim.first().map(|(status, _)| *status), Some(150));
+    assert_eq!(
+        response.interim.first().map(|(status, _)| *status),
+        Some(150)
+    );
 }
 
 #[test]
@@ -64,7 +80,10 @@ fn hop_by_hop_fields_of_interim_responses_stay_here() {
 
 #[test]
 fn interim_response_is_not_stored() {
-    let origin = Origin::fixed(format!("{HINTS}{}", reply(200, &["Cache-Control: max-age=60"], "page")));
+    let origin = Origin::fixed(format!(
+        "{HINTS}{}",
+        reply(200, &["Cache-Control: max-age=60"], "page")
+    ));
     let forebay = Forebay::before(&origin);
     forebay.get("/");
     let hit = forebay.get("/");
@@ -74,7 +93,10 @@ fn interim_response_is_not_stored() {
 
 #[test]
 fn unasked_continue_harms_nobody() {
-    let origin = Origin::fixed(format!("HTTP/1.1 100 Continue\r\n\r\n{}", reply(200, &[], "page")));
+    let origin = Origin::fixed(format!(
+        "HTTP/1.1 100 Continue\r\n\r\n{}",
+        reply(200, &[], "page")
+    ));
     let forebay = Forebay::before(&origin);
     let mut client = forebay.client();
     assert_eq!(client.get("/1").text(), "page");
@@ -95,7 +117,10 @@ fn flood_of_interim_responses_becomes_502() {
 
 #[test]
 fn malformed_interim_response_becomes_502() {
-    let origin = Origin::fixed(format!("HTTP/1.1 103 Hints\r\nX : y\r\n\r\n{}", reply(200, &[], "page")));
+    let origin = Origin::fixed(format!(
+        "HTTP/1.1 103 Hints\r\nX : y\r\n\r\n{}",
+        reply(200, &[], "page")
+    ));
     let forebay = Forebay::before(&origin);
     assert_eq!(forebay.get("/").status, 502);
 }

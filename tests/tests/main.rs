@@ -3,12 +3,46 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod common;
 mod harness;
+mod refusal;
 
 mod basic;
+mod forms;
+
+mod bodies;
+mod framing_chunks;
 mod framing_request;
 mod framing_response;
-mod bodies;
-mod interim;
+mod malformed_request;
+mod poisoning;
+mod truncation;
+mod uploads;
+
 mod hop_by_hop;
+mod interim;
+mod upgrade;
+
 mod upstream;
+mod upstream_failure;
+
+mod cache_freshness;
+mod cache_memory;
+mod cache_methods;
+mod cache_overrides;
+mod cache_partial;
+mod cache_ranges;
+mod cache_requests;
+mod cache_stale;
+mod cache_status;
+mod cache_validation;
+mod cache_vary;
+mod coalescing;
+mod coalescing_apart;
+
+mod drain;
+mod life;
+mod limits;
+mod real_nginx;
+mod seeing;
+mod syscalls;

@@ -12,6 +12,8 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(crate) struct Client {
     stream: BufReader<TcpStream>,
+    /// As load generators write it: the same key in the cache.
+    host: String,
 }
 
 /// A response, its body counted and thrown away.
@@ -33,6 +35,7 @@ impl Client {
         stream.set_write_timeout(Some(TIMEOUT))?;
         Ok(Self {
             stream: BufReader::with_capacity(8 << 10, stream),
+            host: address.to_string(),
         })
     }
 
@@ -41,7 +44,7 @@ impl Client {
     /// # Errors
     /// When the connection fails or ends before the response does.
     pub(crate) fn get(&mut self, path: &str) -> Outcome<Response> {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.host);
         self.stream.get_mut().write_all(request.as_bytes())?;
         let status = self.line()?;
         let status = status

@@ -1,5 +1,98 @@
-//! `cargo xtask fuzz`.
-use crate::Outcome;
-pub(crate) fn run(_args: &[String]) -> Outcome {
-    Ok(())
+//! `cargo xtask test`: everything that must pass, each step timed. It is what continuous integration runs.
+//!
+//! The steps go on after a failure, so that one run shows every fault; the last line counts them.
+
+use std::time::Instant;
+
+use crate::{Outcome, apt, command, conformance, docs, memory};
+
+/// One step.
+struct Step {
+    name: &'static str,
+    run: fn() -> Outcome,
+}
+
+const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        run: || cargo(&["fmt", "--all", "--check"]),
+    },
+    Step {
+        name: "lints",
+        run: || {
+            cargo(&[
+                "clippy",
+                "--quiet",
+                "--workspace",
+                "--all-targets",
+                "--",
+                "-D",
+                "warnings",
+            ])
+        },
+    },
+    Step {
+        name: "tests",
+        run: || cargo(&["test", "--workspace"]),
+    },
+    Step {
+        name: "docs",
+        run: || docs::run(&["--check".into()]),
+    },
+    Step {
+        name: "release",
+        run: || cargo(&["build", "--release", "--package", "forebay"]),
+    },
+    Step {
+        name: "conformance",
+        run: || conformance::run(&[]),
+    },
+    Step {
+        name: "memory",
+        run: || memory::run(&[]),
+    },
+];
+
+/// Runs the steps called, or all of them.
+pub(crate) fn run(args: &[String]) -> Outcome {
+    if let Some(name) = args
+        .iter()
+        .find(|name| STEPS.iter().all(|s| s.name != name.as_str()))
+    {
+        let known: Vec<_> = STEPS.iter().map(|s| s.name).collect();
+        return Err(format!("{name}: no such step; there are {}", known.join(", ")).into());
+    }
+    apt::for_tests()?;
+    let mut lines = Vec::new();
+    let (mut passed, mut failed) = (0, 0);
+    for step in STEPS
+        .iter()
+        .filter(|s| args.is_empty() || args.iter().any(|name| name == s.name))
+    {
+        println!("\n==== {}", step.name);
+        let began = Instant::now();
+        let result = (step.run)();
+        let seconds = began.elapsed().as_secs_f64();
+        let word = if result.is_ok() { "ok" } else { "FAILED" };
+        if let Err(e) = &result {
+            println!("{}: {e}", step.name);
+        }
+        println!("==== {}: {word} in {seconds:.1} s", step.name);
+        lines.push(format!("{:<12} {word:<6} {seconds:>6.1} s", step.name));
+        if result.is_ok() {
+            passed += 1
+        } else {
+            failed += 1
+        }
+    }
+    println!("\n{}\n{passed} passed, {failed} failed", lines.join("\n"));
+    if failed == 0 {
+        Ok(())
+    } else {
+        Err("some steps failed".into())
+    }
+}
+
+fn cargo(args: &[&str]) -> Outcome {
+    command::run(command::cargo().args(args))
 }

@@ -122,6 +122,11 @@ impl Lead {
         self.finish(Landing::NotShared);
     }
 
+    /// There is an object already in the index that answers.
+    pub fn stored(mut self, object: &Arc<Object>) {
+        self.finish(Landing::Stored(Arc::clone(object)));
+    }
+
     /// The origin failed.
     pub fn failed(mut self, status: u16, reason: &'static str) {
         self.finish(Landing::Failed { status, reason });

@@ -174,6 +174,12 @@ impl Cache {
         }
     }
 
+    /// Whether somebody is asking the origin for `key` now.
+    pub fn is_being_fetched(&self, key: &Key<'_>) -> bool {
+        let shard = self.shard(key.hash).lock();
+        shard.entry(key.hash, key.text).is_some_and(|entry| entry.flight.is_some())
+    }
+
     /// Like [`Cache::turn`] for a refresh behind an answer: `None` when one is under way.
     pub fn refresh_turn(self: &Arc<Self>, key: &Key<'_>) -> Option<Lead> {
         let mut shard = self.shard(key.hash).lock();
@@ -287,17 +293,15 @@ impl Cache {
         new
     }
 
-    /// Stores one range of a response, together with what is stored of the same
-    /// representation already. Returns how many objects had to go.
+    /// Stores the bytes from `first` on of a body of `complete` bytes, together
+    /// with what is stored of the same representation already. Returns how many
+    /// objects had to go.
     pub fn publish_range(
         &self,
         key: &Key<'_>,
         mut draft: Draft<'_>,
-        complete: u64,
-        first: u64,
-        bytes: Bytes,
-        request: &Fields,
-        policy: &Policy,
+        (complete, first, bytes): (u64, u64, Bytes),
+        (request, policy): (&Fields, &Policy),
         limits: &Limits,
     ) -> u64 {
         let mut ranges = Ranges::new(&self.budget, complete, first, bytes);
@@ -437,10 +441,7 @@ impl Entry {
     /// The newest variant that the request selects (RFC 9111 section 4.1).
     #[inline]
     fn select(&self, request: &Fields, policy: &Policy) -> Option<&Arc<Object>> {
-        self.variants.iter().rev().find(|object| match &object.selector {
-            None => true,
-            Some(selector) => selector.matches(request, policy, object.language()),
-        })
+        self.variants.iter().rev().find(|object| object.selects(request, policy))
     }
 
     fn position(&self, id: u64) -> Option<usize> {

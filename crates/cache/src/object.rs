@@ -13,7 +13,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 
-use forebay_http::fields::{FieldId, write_line};
+use forebay_config::settings::Policy;
+use forebay_http::fields::{FieldId, Fields, write_line};
 use forebay_http::framing::HOP_BY_HOP;
 use forebay_http::head::HeadLimits;
 use forebay_http::{ResponseHead, conditional};
@@ -142,6 +143,15 @@ impl Object {
     /// Its Content-Language.
     pub fn language(&self) -> Option<&[u8]> {
         self.span(self.language)
+    }
+
+    /// Whether a request for its key selects it (RFC 9111 section 4.1).
+    #[inline]
+    pub fn selects(&self, request: &Fields, policy: &Policy) -> bool {
+        match &self.selector {
+            None => true,
+            Some(selector) => selector.matches(request, policy, self.language()),
+        }
     }
 
     /// What preconditions are evaluated against.

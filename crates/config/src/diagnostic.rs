@@ -134,10 +134,21 @@ fn render_one(renderer: &Renderer, source: &Source, diagnostic: &Diagnostic) -> 
     renderer.render(&[group])
 }
 
+/// The character boundary at `at` or before it, within `text`.
+pub(crate) fn floor_boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
 /// `span` within `text`, on character boundaries, within one line.
 fn clamp(text: &str, span: &Range<usize>) -> Range<usize> {
-    let start = text.floor_char_boundary(span.start);
-    let end = text.ceil_char_boundary(span.end).max(start);
+    let start = floor_boundary(text, span.start);
+    let end = (span.end.min(text.len())..=text.len())
+        .find(|end| text.is_char_boundary(*end))
+        .map_or(start, |end| end.max(start));
     let line_end = text[start..end]
         .find(['\r', '\n'])
         .map_or(end, |length| start + length);

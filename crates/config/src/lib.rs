@@ -1,7 +1,7 @@
 //! `forebay.toml` to checked settings; each setting one documented row.
 //!
-//! The text goes through [`toml`] (syntax, every error in one run), `read`
-//! (every key through its row of the [`reference`]), and `check` (the rules
+//! The text goes through `toml` (syntax, every error in one run), `read`
+//! (every key through its row of the [`mod@reference`]), and `check` (the rules
 //! between settings). What comes out is [`Settings`], or everything that is
 //! wrong. Nothing is resolved, and only [`load`] touches the disk.
 
@@ -13,6 +13,7 @@ mod load;
 pub mod log_fields;
 mod nearest;
 mod origin;
+mod part;
 mod read;
 pub mod reference;
 pub mod settings;

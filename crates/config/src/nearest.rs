@@ -5,7 +5,8 @@
 /// Closeness is the number of letters to change, add, drop or swap with their
 /// neighbour, without regard to case; a third of the word's length may differ.
 /// A candidate that the word is the beginning or the end of is also close (`ttl`
-/// for `default_ttl`), but less so than a misspelling.
+/// for `default_ttl`), or that begins the word (`warn` for `warning`), but less
+/// so than a misspelling.
 pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -24,7 +25,8 @@ pub(crate) fn nearest<'a>(
             if distance <= allowed {
                 return Some((distance, candidate));
             }
-            let part = word.len() >= 3 && (known.ends_with(&word) || known.starts_with(&word));
+            let part = word.len() >= 3 && (known.ends_with(&word) || known.starts_with(&word))
+                || known.len() >= 4 && word.starts_with(&known);
             part.then_some((allowed + distance, candidate))
         })
         .min_by_key(|(distance, _)| *distance)
@@ -82,6 +84,7 @@ mod tests {
             ("Memory", Some("memory")),
             ("grce", Some("grace")),
             ("def", Some("default_ttl")),
+            ("memory_limit", Some("memory")),
             ("mem", Some("memory")),
             ("zzz", None),
             ("", None),

@@ -3,26 +3,20 @@
 
 use std::ops::Range;
 
-use toml_edit::{Item, Key, Table, TableLike};
+use toml_edit::{Item, Table};
 
 use crate::diagnostic::Diagnostic;
-use crate::draft::{AdminDraft, Draft, ListenDraft, PathDraft, SiteDraft, Spanned};
+use crate::draft::{AdminDraft, Draft, ListenDraft, PathDraft, SiteDraft};
 use crate::nearest::nearest;
+use crate::part::{Part, key_span, keys, missing, named, owners, repeated, single};
 use crate::reference::{
-    ADMIN, CACHE, Given, LIMITS, LISTEN, LOG, PATH, POLICY, POOL, SECTIONS, SERVER, SITE, Section,
+    ADMIN, CACHE, LIMITS, LISTEN, LOG, PATH, POLICY, POOL, SECTIONS, SERVER, SITE, Section,
     TIMEOUTS, section, set,
 };
 use crate::settings::{PathRule, Policy, Pool};
 
 /// Sections of later versions: known, so that nobody looks for a misspelling.
 const LATER: [&str; 2] = ["session", "app"];
-
-/// Part of the file: its keys, its full name in messages (`site.shop`), and where it begins.
-struct Part<'a> {
-    table: &'a dyn TableLike,
-    path: String,
-    span: Range<usize>,
-}
 
 /// Reads the whole document over the defaults in `draft`.
 pub(crate) fn document(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
@@ -103,126 +97,6 @@ fn unknown_at_root(
     out.push(diagnostic.did_you_mean(header));
 }
 
-/// The headers of the sections that have `key`, if any do.
-fn owners(key: &str) -> Option<String> {
-    let sections = SECTIONS
-        .iter()
-        .filter(|section| section.keys().any(|known| known == key));
-    let headers: Vec<&str> = sections.map(|section| section.header).collect();
-    (!headers.is_empty()).then(|| headers.join(", "))
-}
-
-fn key_span(table: &dyn TableLike, key: &str, item: &Item) -> Range<usize> {
-    let span = table.key(key).and_then(Key::span).or_else(|| item.span());
-    span.unwrap_or(0..0)
-}
-
-/// Every key of a part through `accept`; what it does not know is reported with the nearest.
-fn keys(
-    part: &Part<'_>,
-    section_name: &str,
-    out: &mut Vec<Diagnostic>,
-    mut accept: impl FnMut(&str, &Given<'_>, &mut Vec<Diagnostic>) -> bool,
-) {
-    for (key, item) in part.table.iter() {
-        let span = key_span(part.table, key, item);
-        let given = Given {
-            path: format!("{}.{key}", part.path),
-            item,
-            span: item
-                .as_value()
-                .and_then(|value| value.span())
-                .unwrap_or(span.clone()),
-        };
-        if !accept(key, &given, out)
-            && let Some(section) = section(section_name)
-        {
-            out.push(unknown_key(section, key, span));
-        }
-    }
-}
-
-fn unknown_key(section: &Section, key: &str, span: Range<usize>) -> Diagnostic {
-    let message = format!("unknown setting `{key}` in {}", section.header);
-    let diagnostic = Diagnostic::error(span, message);
-    match owners(key) {
-        Some(owners) => diagnostic.suggest(format!("`{key}` belongs in {owners}")),
-        None => diagnostic.did_you_mean(nearest(key, section.keys())),
-    }
-}
-
-/// A section that stands once, `[server]`.
-fn single(
-    root: &Table,
-    name: &str,
-    out: &mut Vec<Diagnostic>,
-    accept: impl FnMut(&str, &Given<'_>, &mut Vec<Diagnostic>) -> bool,
-) {
-    let Some(item) = root.get(name) else { return };
-    if let Some(part) = part(root, name, item, name.into(), &format!("[{name}]"), out) {
-        keys(&part, name, out, accept);
-    }
-}
-
-/// `item` as a part, or an error that says how its header is written.
-fn part<'a>(
-    parent: &dyn TableLike,
-    key: &str,
-    item: &'a Item,
-    path: String,
-    header: &str,
-    out: &mut Vec<Diagnostic>,
-) -> Option<Part<'a>> {
-    let span = key_span(parent, key, item);
-    match item.as_table_like() {
-        Some(table) => Some(Part { table, path, span }),
-        None => {
-            let message = format!("`{path}` is a section");
-            out.push(Diagnostic::error(span, message).expected(header));
-            None
-        }
-    }
-}
-
-/// The parts of an array of sections, `[[listen]]`, also in the form `listen = [{…}]`.
-fn repeated<'a>(
-    parent: &dyn TableLike,
-    key: &str,
-    item: &'a Item,
-    path: &str,
-    header: &str,
-    out: &mut Vec<Diagnostic>,
-) -> Vec<Part<'a>> {
-    let span = key_span(parent, key, item);
-    let part = |table: &'a dyn TableLike, own: Option<Range<usize>>| Part {
-        table,
-        path: path.into(),
-        span: own.unwrap_or(span.clone()),
-    };
-    if let Some(tables) = item.as_array_of_tables() {
-        return tables
-            .iter()
-            .map(|table| part(table, table.span()))
-            .collect();
-    }
-    let inline: Option<Vec<Part<'a>>> = item.as_array().and_then(|array| {
-        let tables = array.iter().map(|value| value.as_inline_table());
-        tables
-            .map(|table| table.map(|table| part(table, table.span())))
-            .collect()
-    });
-    inline.unwrap_or_else(|| {
-        let message = format!("`{path}` is a section that can stand several times");
-        let diagnostic = Diagnostic::error(span.clone(), message).expected(header);
-        let write = match item.as_str() {
-            Some(text) => format!("write\n{header}\naddress = \"{text}\""),
-            None => format!("write {header}, in double brackets"),
-        };
-        out.push(diagnostic.suggest(write));
-        Vec::new()
-    })
-}
-
 fn admin(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
     let mut admin = AdminDraft::default();
     let before = out.len();
@@ -240,13 +114,6 @@ fn admin(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
         ));
     }
     draft.admin = admin.address;
-}
-
-/// A section without what it cannot do without.
-fn missing(span: Range<usize>, header: &str, write: &str) -> Diagnostic {
-    let key = write.split(' ').next().unwrap_or(write);
-    Diagnostic::error(span, format!("`{key}` is missing in {header}"))
-        .suggest(format!("write {write}"))
 }
 
 fn listeners(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
@@ -272,53 +139,6 @@ fn listeners(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
             None => {}
         }
     }
-}
-
-/// The named parts of `[pool.NAME]` or `[site.NAME]`, in the order of the file.
-fn named<'a>(
-    root: &'a Table,
-    kind: &str,
-    out: &mut Vec<Diagnostic>,
-) -> Vec<(Spanned<String>, Part<'a>)> {
-    let header = format!("[{kind}.NAME]");
-    let Some(item) = root.get(kind) else {
-        return Vec::new();
-    };
-    let Some(all) = part(root, kind, item, kind.into(), &header, out) else {
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    for (name, item) in all.table.iter() {
-        let span = key_span(all.table, name, item);
-        if !is_name(name) {
-            let message = format!("`{name}` is not the name of a {kind}");
-            let expected = "letters, digits, `-` and `_`, at most 64";
-            out.push(Diagnostic::error(span.clone(), message).expected(expected));
-        }
-        let known = section(kind).is_some_and(|section| section.keys().any(|key| key == name));
-        if known && !item.is_table_like() {
-            let message = format!("the setting `{name}` needs a named {kind}");
-            let write = format!("write [{kind}.app] before it, with a name of your own");
-            out.push(
-                Diagnostic::error(span, message)
-                    .expected(&header)
-                    .suggest(write),
-            );
-            continue;
-        }
-        let path = format!("{kind}.{name}");
-        if let Some(part) = part(all.table, name, item, path, &header, out) {
-            let value = name.to_owned();
-            found.push((Spanned { value, span }, part));
-        }
-    }
-    found
-}
-
-/// Names of pools and sites become labels in logs and metrics.
-fn is_name(name: &str) -> bool {
-    let letter = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    (1..=64).contains(&name.len()) && name.bytes().all(letter)
 }
 
 fn pools(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {

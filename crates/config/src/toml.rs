@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use toml_edit::Document;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, floor_boundary};
 
 /// After so many syntax errors the file is probably not TOML at all.
 const MAX_ERRORS: usize = 20;
@@ -35,7 +35,7 @@ pub(crate) fn parse(text: &str, out: &mut Vec<Diagnostic>) -> Option<Document<St
 /// The statement around `at`: from the line that begins it to the one that begins the next; for
 /// the header of a section, the whole section (its keys would go to another one).
 fn statement(text: &str, at: usize) -> Range<usize> {
-    let at = text.floor_char_boundary(at);
+    let at = floor_boundary(text, at);
     let start = open_before(text, begin(text, line_of(text, at)));
     let header = line_at(text, start).trim_start().starts_with('[');
     let mut end = start + line_at(text, start).len();
@@ -175,10 +175,7 @@ mod tests {
         let _ = parse(text, &mut out);
         let line = |diagnostic: &Diagnostic| {
             let start = diagnostic.span.clone().unwrap_or_default().start;
-            text[..text.floor_char_boundary(start)]
-                .matches('\n')
-                .count()
-                + 1
+            text[..floor_boundary(text, start)].matches('\n').count() + 1
         };
         out.iter().map(|d| (line(d), d.message.clone())).collect()
     }

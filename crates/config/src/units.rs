@@ -31,7 +31,8 @@ const TIMES: [(&str, u64); 6] = [
 /// Says for the operator what is wrong with the text.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let (number, rest) = number(text.trim())?;
-    let unit = rest.trim_start().to_ascii_lowercase();
+    let rest = rest.trim_start();
+    let unit = rest.to_ascii_lowercase();
     let scale = match unit.as_str() {
         "" => 1,
         "k" | "m" | "g" | "t" => {
@@ -101,14 +102,14 @@ pub(crate) fn parse_percent(text: &str) -> Option<Result<u64, String>> {
     })
 }
 
-/// `bytes` as the largest unit that divides it: `64KiB`, `1GiB`, `1500 bytes`.
+/// `bytes` as the largest unit that divides it: `64KiB`, `1GiB`, `1500B`.
 pub(crate) fn show_size(bytes: u64) -> String {
     for (unit, shift) in [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {
         if bytes >> shift > 0 && bytes.trailing_zeros() >= shift {
             return format!("{}{unit}", bytes >> shift);
         }
     }
-    format!("{bytes} bytes")
+    format!("{bytes}B")
 }
 
 /// `duration` as the largest unit that divides it: `2m`, `90s`, `500ms`, `0s`.
@@ -248,7 +249,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_shown_is_read_back(bytes in 0u64..1 << 50, millis in 0u64..1 << 50) {
-            let shown = show_size(bytes).replace(" bytes", "");
+            let shown = show_size(bytes);
             prop_assert_eq!(parse_size(&shown), Ok(bytes));
             let duration = Duration::from_millis(millis);
             prop_assert_eq!(parse_duration(&show_duration(duration)), Ok(duration));

@@ -190,7 +190,8 @@ mod tests {
     #[test]
     fn request_framing_by_table() {
         use FramingError as E;
-        let cases: &[(&[(&str, &str)], Result<BodyLength, E>)] = &[
+        type Case<'a> = (&'a [(&'a str, &'a str)], Result<BodyLength, E>);
+        let cases: &[Case<'_>] = &[
             (&[], Ok(BodyLength::None)),
             (&[("content-length", "0")], Ok(BodyLength::Length(0))),
             (&[("content-length", "5"), ("Content-Length", "5")], Ok(BodyLength::Length(5))),

@@ -119,6 +119,9 @@ impl RequestHead {
     /// skipped (RFC 9112 section 2.2).
     pub fn parse(&mut self, input: &[u8], limits: &HeadLimits) -> Result<Option<usize>, HeadError> {
         self.fields.clear();
+        if input == b"\r" {
+            return Ok(None);
+        }
         let mut at = if input.starts_with(b"\r\n") { 2 } else { 0 };
         let Some(line_end) = self.request_line(input, at, limits)? else {
             return Ok(None);

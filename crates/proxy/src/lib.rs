@@ -1,1 +1,34 @@
-//! Placeholder.
+//! One exchange from first byte to last: listeners, workers, the step machine,
+//! delivery.
+//!
+//! Start reading at [`exchange`]: it is the table of contents. A [`Server`]
+//! owns the workers' threads; a [`Handle`] lets others look at it and reload it.
+
+mod access;
+mod answer;
+mod arrive;
+mod buffer;
+mod client;
+mod deliver;
+mod exchange;
+mod failure;
+mod fetch;
+mod fill;
+mod forward;
+mod h1;
+mod listener;
+mod message;
+mod miss;
+mod origin;
+mod outcome;
+mod refresh;
+mod relay;
+mod route;
+mod server;
+mod snapshot;
+mod timers;
+mod tunnel;
+mod upload;
+mod worker;
+
+pub use server::{Drained, Handle, Inherited, PoolStatus, ReloadError, Server, ServerStatus, StartError};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Effort;
 use super::cases::Case;
-use super::peers::{CLIENT_CORE, Place, Programs, Server, pinned};
+use super::programs::{CLIENT_CORE, Place, Programs, Server, pinned};
 use crate::http::Client;
 use crate::{Outcome, command};
 
@@ -54,12 +54,10 @@ pub(super) fn run(
 ) -> Outcome<Vec<Turn>> {
     println!("\n{}: {}", case.name, case.what);
     let origin = programs.origin(case)?;
-    let mut servers = Vec::new();
-    for peer in programs.of(case.servers) {
-        let server = programs.start(peer, case, origin.address, place)?;
-        load(&server, CONNECTIONS, WARM_UP)?;
-        check_body(&server, case)?;
-        servers.push(server);
+    let servers = programs.start_all(case, origin.address, place)?;
+    for server in &servers {
+        load(server, CONNECTIONS, WARM_UP)?;
+        check_body(server, case)?;
     }
     // Hits must need no origin: a server that fetches now fails, and that is counted.
     let origin = if case.hits() { None } else { Some(origin) };

@@ -7,8 +7,10 @@
 
 mod cases;
 mod connections;
+mod figures;
 mod measure;
 mod peers;
+mod programs;
 mod report;
 
 use std::net::SocketAddr;
@@ -17,8 +19,7 @@ use std::time::Duration;
 use crate::options::Options;
 use crate::{Outcome, apt, process};
 use cases::Case;
-pub(crate) use peers::Server as PeerServer;
-use peers::{Place, Programs};
+use programs::{Place, Programs};
 use report::Report;
 
 /// How to call it.
@@ -59,8 +60,8 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     measure::check_client()?;
     process::raise_descriptor_limit();
 
-    let mut programs = Programs::find(options.text("--servers"), options.text("--binary"))?;
-    let mut report = Report::new(effort, &mut programs);
+    let programs = Programs::find(options.text("--servers"), options.text("--binary"))?;
+    let mut report = Report::new(effort, &programs);
     for case in &cases {
         run_case(case, effort, &programs, &mut report)?;
     }
@@ -75,8 +76,8 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 fn run_case(case: &Case, effort: Effort, programs: &Programs, report: &mut Report) -> Outcome {
     let place = Place::new(case.name)?;
     if case.connections {
-        let table = connections::run(case, effort, programs, &place)?;
-        report.connections(table);
+        let rows = connections::run(case, effort, programs, &place)?;
+        report.connections(case, &rows);
     } else {
         let turns = measure::run(case, effort, programs, &place)?;
         report.turns(case, &turns);
@@ -84,18 +85,37 @@ fn run_case(case: &Case, effort: Effort, programs: &Programs, report: &mut Repor
     Ok(())
 }
 
-/// Starts the server called `name` in front of `origin`, configured as for hits.
-///
-/// # Errors
-/// When it is not known, not installed or does not start.
-pub(crate) fn start_peer(name: &str, origin: SocketAddr) -> Outcome<PeerServer> {
-    let programs = Programs::find(Some(name), None)?;
-    let cases = cases::chosen(&[])?;
-    let peer = programs
-        .of(&[name])
-        .into_iter()
-        .next()
-        .ok_or_else(|| format!("{name} is not installed"))?;
-    let case = cases.first().ok_or("no cases")?;
-    programs.start(peer, case, origin, &Place::new("conformance")?)
+/// A server other than ours, in front of an origin of the caller's.
+#[derive(Debug)]
+pub(crate) struct PeerServer {
+    /// Stopped before its folders go.
+    server: programs::Server,
+    _place: Place,
+}
+
+impl PeerServer {
+    /// Starts the server called `name` in front of `origin`, configured as for hits.
+    ///
+    /// # Errors
+    /// When it is not known, not installed or does not start.
+    pub(crate) fn start(name: &str, origin: SocketAddr) -> Outcome<Self> {
+        let programs = Programs::find(Some(name), None)?;
+        let cases = cases::chosen(&[])?;
+        let peer = programs
+            .of(&[name])
+            .into_iter()
+            .next()
+            .ok_or_else(|| format!("{name} is not installed"))?;
+        let case = cases.first().ok_or("no cases")?;
+        let place = Place::new("conformance")?;
+        Ok(Self {
+            server: programs.start(peer, case, origin, &place)?,
+            _place: place,
+        })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.server.address
+    }
 }

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
-use crate::compare::{self, PeerServer};
+use crate::compare::PeerServer;
 use crate::forebay::{self, Server};
 use crate::options::Options;
 use crate::{Outcome, command};
@@ -63,7 +63,7 @@ enum Subject {
 impl Subject {
     fn start(options: &Options, origin: SocketAddr) -> Outcome<Self> {
         if let Some(name) = options.text("--peer") {
-            return Ok(Self::Peer(compare::start_peer(name, origin)?));
+            return Ok(Self::Peer(PeerServer::start(name, origin)?));
         }
         let binary = forebay::binary(options.text("--binary"))?;
         println!(
@@ -84,7 +84,7 @@ impl Subject {
     fn address(&self) -> SocketAddr {
         match self {
             Self::Forebay(server) => server.address,
-            Self::Peer(server) => server.address,
+            Self::Peer(server) => server.address(),
         }
     }
 }

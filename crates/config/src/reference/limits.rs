@@ -12,7 +12,7 @@ const MIB: u64 = 1 << 20;
 macro_rules! limit {
     ($kind:ident $name:literal => $field:ident, $min:expr, $max:expr, $default:literal, $example:literal, $doc:literal) => {
         Setting::$kind($name, |limits: &mut Limits, n| limits.$field = saturate(n))
-            .from_to($min, $max)
+            .between($min, $max)
             .row("limits", $default, $example, $doc)
     };
 }
@@ -49,7 +49,7 @@ pub(crate) static LIMITS: &[Setting<Limits>] = &[
     Setting::count_or_unlimited("requests_per_connection", |limits: &mut Limits, n| {
         limits.requests_per_connection = n.unwrap_or(u64::MAX);
     })
-    .from_to(1, u64::MAX)
+    .between(1, u64::MAX)
     .row("limits", "\"unlimited\"", "1000",
         "Requests answered on one client connection before it is closed."),
     limit!(size "stream_window" => stream_window_bytes, 16 * KIB, 1024 * MIB, "\"1MiB\"", "\"256KiB\"",
@@ -62,7 +62,7 @@ macro_rules! timeout {
         Setting::time($name, |timeouts: &mut Timeouts, time| {
             timeouts.$field = time
         })
-        .from_to(1, 30 * DAY)
+        .between(1, 30 * DAY)
         .row("timeouts", $default, $example, $doc)
     };
 }

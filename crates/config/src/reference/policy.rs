@@ -11,7 +11,7 @@ use super::{DAY, YEAR};
 
 pub(crate) static CACHE: &[Setting<CacheDraft>] = &[
     Setting::size("memory", |cache: &mut CacheDraft, bytes| cache.memory = bytes)
-        .from_to(1 << 20, 64 << 40)
+        .between(1 << 20, 64 << 40)
         .row(
             "cache",
             "\"256MiB\"",
@@ -21,7 +21,7 @@ pub(crate) static CACHE: &[Setting<CacheDraft>] = &[
     Setting::size_or_share("max_object", |cache: &mut CacheDraft, share| {
         cache.max_object = Some(share);
     })
-    .from_to(1, u64::MAX)
+    .between(1, u64::MAX)
     .row(
         "cache",
         "12.5 % of `memory`, at most 64MiB",
@@ -29,7 +29,7 @@ pub(crate) static CACHE: &[Setting<CacheDraft>] = &[
         "Objects larger than this are streamed, not stored: a size, or a percentage of `memory`.",
     ),
     Setting::time("hit_for_miss", |cache: &mut CacheDraft, time| cache.hit_for_miss = time)
-        .from_to(0, DAY)
+        .between(0, DAY)
         .row(
             "cache",
             "\"2m\"",
@@ -50,7 +50,7 @@ macro_rules! policy {
         Setting::$kind(stringify!($name), |policy: &mut Policy, time| {
             policy.$name = time
         })
-        .from_to(0, 10 * YEAR)
+        .between(0, 10 * YEAR)
         .row("cache", $default, $example, $doc)
     };
 }
@@ -75,19 +75,19 @@ pub(crate) static POLICY: &[Setting<Policy>] = &[
     policy!(flag pass, "false", "true",
         "Never look up, never store: every request goes to the origin."),
     policy!(time_or_off default_ttl, "\"off\"", "\"2m\"",
-        "Freshness of a response that states none. `\"off\"`: RFC 9111 alone decides; `0`: stored, and validated each time."),
+        "Freshness of a response that states none. `\"off\"`: RFC 9111 alone decides."),
     policy!(time_or_off force_ttl, "\"off\"", "\"10s\"",
         "Freshness whatever the response states, also for `private`, `no-cache`, `no-store` and `max-age=0`. Only for content that is the same for everybody."),
     policy!(times_by_status ttl_status, "{}", "{ 404 = \"10s\", 301 = \"1h\" }",
         "Freshness by status of a response that states none; stronger than `default_ttl`. Given in a site or path, it replaces the whole table."),
     policy!(time grace, "\"0s\"", "\"1m\"",
-        "How long past its freshness an object may be served while it is fetched anew, unless the response forbids it. `stale-while-revalidate` (RFC 5861) in a response is stronger."),
+        "How long past its freshness an object may be served while it is fetched anew, unless the response forbids it."),
     policy!(time stale_if_error, "\"0s\"", "\"1h\"",
-        "How long past its freshness an object may be served when the origin fails, unless the response forbids it. `stale-if-error` (RFC 5861) in a response is stronger."),
+        "How long past its freshness an object may be served when the origin fails, unless the response forbids it."),
     policy!(time keep, "\"1h\"", "\"1d\"",
         "How long past its freshness an object is kept so that it can be validated rather than fetched anew."),
     policy!(flag heuristic, "true", "false",
-        "Guess the freshness of a response that states none from its `Last-Modified` (RFC 9111 section 4.2.2): a tenth of its age."),
+        "Guess the freshness of a response that states none from its `Last-Modified` (RFC 9111 section 4.2.2)."),
     policy!(time heuristic_max, "\"1d\"", "\"1h\"",
         "The longest such guess."),
     policy!(flag store_set_cookie, "false", "true",
@@ -103,7 +103,7 @@ pub(crate) static POLICY: &[Setting<Policy>] = &[
         |policy: &mut Policy, list, wrong| {
             policy.key = each_bare(list, words::key_part, wrong);
         })
-    .from_to(1, u64::MAX)
+    .between(1, u64::MAX)
     .row("cache", "[\"host\", \"path\", \"query\"]", "[\"host\", \"path\", \"query\", \"header:X-Country\"]",
         "What a cache key is made of. Requests that agree in all parts get the same object (`Vary` aside)."),
     globs!(ignore_query, "names of query parameters (globs)", "[\"utm_*\", \"fbclid\"]",

@@ -11,7 +11,7 @@ use super::{DAY, saturate};
 
 pub(crate) static SERVER: &[Setting<Server>] = &[
     Setting::count("workers", |server: &mut Server, n| server.workers = saturate(n))
-        .from_to(1, 1024)
+        .between(1, 1024)
         .row(
             "server",
             "one per core",
@@ -21,15 +21,15 @@ pub(crate) static SERVER: &[Setting<Server>] = &[
     Setting::count("max_connections", |server: &mut Server, n| {
         server.max_connections = saturate(n);
     })
-    .from_to(1, 10_000_000)
+    .between(1, 10_000_000)
     .row(
         "server",
         "65536",
         "20000",
-        "Client connections at once, in the whole process; beyond: the longest idle one is closed, or the new one is not accepted.",
+        "Client connections at once, in the whole process.",
     ),
     Setting::time("drain_timeout", |server: &mut Server, time| server.drain_timeout = time)
-        .from_to(0, DAY)
+        .between(0, DAY)
         .row(
             "server",
             "\"30s\"",
@@ -163,7 +163,7 @@ pub(crate) static LOG: &[Setting<Log>] = &[
         "The least level that `error` gets.",
     ),
     Setting::size("buffer", |log: &mut Log, bytes| log.buffer_bytes = saturate(bytes))
-        .from_to(64 << 10, 1 << 30)
+        .between(64 << 10, 1 << 30)
         .row(
             "log",
             "\"8MiB\"",

@@ -126,6 +126,9 @@ fn choice(words: &[&str]) -> String {
     }
 }
 
+/// The texts of a list.
+type Texts = Vec<Spanned<String>>;
+
 /// How a checked value gets into the section `T`.
 pub(crate) enum Set<T> {
     Number(fn(&mut T, u64)),
@@ -139,9 +142,10 @@ pub(crate) enum Set<T> {
     /// Called with one of the words of [`Kind::Choice`] only.
     Choice(fn(&mut T, &str)),
     Text(fn(&mut T, Spanned<String>) -> Result<(), Refused>),
-    List(fn(&mut T, Vec<Spanned<String>>, &mut Vec<Spanned<Refused>>)),
+    /// What is refused goes to the last parameter.
+    List(fn(&mut T, Texts, &mut Vec<Spanned<Refused>>)),
     /// `None`: all.
-    ListOrAll(fn(&mut T, Option<Vec<Spanned<String>>>, &mut Vec<Spanned<Refused>>)),
+    ListOrAll(fn(&mut T, Option<Texts>, &mut Vec<Spanned<Refused>>)),
     TimesByStatus(fn(&mut T, Vec<(u16, Duration)>)),
 }
 
@@ -223,7 +227,7 @@ impl<T> Setting<T> {
     pub(crate) const fn list(
         name: &'static str,
         what: &'static str,
-        set: fn(&mut T, Vec<Spanned<String>>, &mut Vec<Spanned<Refused>>),
+        set: fn(&mut T, Texts, &mut Vec<Spanned<Refused>>),
     ) -> Self {
         Self::new(name, Kind::List(what), Set::List(set))
     }
@@ -231,7 +235,7 @@ impl<T> Setting<T> {
     pub(crate) const fn list_or_all(
         name: &'static str,
         what: &'static str,
-        set: fn(&mut T, Option<Vec<Spanned<String>>>, &mut Vec<Spanned<Refused>>),
+        set: fn(&mut T, Option<Texts>, &mut Vec<Spanned<Refused>>),
     ) -> Self {
         Self::new(name, Kind::ListOrAll(what), Set::ListOrAll(set))
     }
@@ -259,7 +263,7 @@ impl<T> Setting<T> {
     }
 
     /// Bytes, milliseconds, or a count; both ends included.
-    pub(crate) const fn from_to(mut self, min: u64, max: u64) -> Self {
+    pub(crate) const fn between(mut self, min: u64, max: u64) -> Self {
         self.row.min = min;
         self.row.max = max;
         self

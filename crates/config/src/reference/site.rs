@@ -17,7 +17,7 @@ pub(crate) static POOL: &[Setting<Pool>] = &[
             pool.servers = each_bare(list, address::server, wrong);
         },
     )
-    .from_to(1, u64::MAX)
+    .between(1, u64::MAX)
     .row(
         "pool",
         "none: it must be given",
@@ -27,7 +27,7 @@ pub(crate) static POOL: &[Setting<Pool>] = &[
     Setting::count_or_unlimited("max_connections", |pool: &mut Pool, n| {
         pool.max_connections = n.map(saturate);
     })
-    .from_to(1, 1_000_000)
+    .between(1, 1_000_000)
     .row(
         "pool",
         "\"unlimited\"",
@@ -37,7 +37,7 @@ pub(crate) static POOL: &[Setting<Pool>] = &[
     Setting::count("idle_connections", |pool: &mut Pool, n| {
         pool.idle_connections = saturate(n);
     })
-    .from_to(0, 100_000)
+    .between(0, 100_000)
     .row(
         "pool",
         "32",
@@ -45,7 +45,7 @@ pub(crate) static POOL: &[Setting<Pool>] = &[
         "Idle connections kept open to each server by each worker; 0: a connection for every request.",
     ),
     Setting::time("fail_timeout", |pool: &mut Pool, time| pool.fail_timeout = time)
-        .from_to(0, DAY)
+        .between(0, DAY)
         .row(
             "pool",
             "\"10s\"",
@@ -53,7 +53,7 @@ pub(crate) static POOL: &[Setting<Pool>] = &[
             "How long a server is left out after it could not be reached, unless all are.",
         ),
     Setting::count("retries", |pool: &mut Pool, n| pool.retries = saturate(n))
-        .from_to(0, 100)
+        .between(0, 100)
         .row(
             "pool",
             "2",
@@ -70,7 +70,7 @@ pub(crate) static SITE: &[Setting<SiteDraft>] = &[
             site.hosts = each(list, address::host, wrong);
         },
     )
-    .from_to(1, u64::MAX)
+    .between(1, u64::MAX)
     .row(
         "site",
         "every host",
@@ -90,7 +90,7 @@ pub(crate) static SITE: &[Setting<SiteDraft>] = &[
     Setting::list("methods", "methods such as \"GET\"", |site: &mut SiteDraft, list, wrong| {
         site.methods = each_bare(list, words::method, wrong);
     })
-    .from_to(1, u64::MAX)
+    .between(1, u64::MAX)
     .row(
         "site",
         "every method",

@@ -43,11 +43,14 @@ impl Sample {
 
     /// All of it in one sentence.
     pub(super) fn summary(&self) -> String {
+        let Some(ratio) = self.snapshot.hit_ratio() else {
+            return format!("Nothing was asked for in {}.", duration(self.at));
+        };
         format!(
             "{} requests in {}, {} answered from the cache, {} that the origin did not send.",
             thousands(self.snapshot.get(Counter::Requests)),
             duration(self.at),
-            percent(self.snapshot.hit_ratio()),
+            percent(Some(ratio)),
             bytes(self.snapshot.get(Counter::BytesFromCache))
         )
     }

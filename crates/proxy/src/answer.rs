@@ -1,0 +1,35 @@
+//! Answers of our own, and the fields every answer gets.
+
+use forebay_http::date;
+use forebay_http::fields::write_line;
+
+use crate::client::{Client, Framing};
+use crate::failure::reason_phrase;
+use crate::snapshot::Snapshot;
+
+/// Stages a short answer with a status of ours; `extra` are whole field lines.
+/// Returns its body, to be sent unless the request was HEAD.
+pub(crate) fn stage(
+    client: &mut impl Client,
+    snapshot: &Snapshot,
+    now_ms: u64,
+    status: u16,
+    why: &str,
+    extra: &[u8],
+    is_head: bool,
+) -> Vec<u8> {
+    let reason = reason_phrase(status);
+    let body = if status == 200 { Vec::new() } else { format!("{status} {reason}: {why}\n").into_bytes() };
+    let out = client.head();
+    forebay_cache::object::write_status_line(status, reason.as_bytes(), out);
+    out.extend_from_slice(b"Date: ");
+    date::write(now_ms / 1000, out);
+    out.extend_from_slice(b"\r\n");
+    write_line(out, b"Via", &snapshot.via);
+    if !body.is_empty() {
+        write_line(out, b"Content-Type", b"text/plain; charset=utf-8");
+    }
+    out.extend_from_slice(extra);
+    client.end_head(Framing::Length(body.len() as u64), !is_head);
+    body
+}

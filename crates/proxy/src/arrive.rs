@@ -1,0 +1,409 @@
+//! What becomes of a response whose head has arrived.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use forebay_cache::body::Body;
+use forebay_cache::groups::Mark;
+use forebay_cache::merge;
+use forebay_cache::object::{Content, Draft, write_status_line};
+use forebay_cache::terms::{self, Arrival, Refusal, Serving, Terms};
+use forebay_cache::vary::Selector;
+use forebay_cache::{Key, Object};
+use forebay_http::cache_control::{ResponseDirectives, Scope};
+use forebay_http::fields::FieldId;
+use forebay_http::framing::BodyLength;
+use forebay_http::range::ContentRange;
+use forebay_http::{Method, ResponseHead, conditional, targeted, uri};
+use forebay_stats::Counter;
+
+use crate::client::{Client, Framing};
+use crate::exchange::{Exchange, Step};
+use crate::failure::Failure;
+use crate::fetch::{Fetched, flush};
+use crate::fill::Fill;
+use crate::miss::{Purpose, policy_key};
+use crate::outcome::Part;
+use crate::relay;
+
+/// Groups of one response or request that are heeded (RFC 9875 section 2 asks for at least 128).
+const MOST_GROUPS: usize = 128;
+
+impl<C: Client> Exchange<'_, C> {
+    /// Decides on a response and answers with it. `None`: ask again for the whole.
+    pub(crate) async fn arrived(
+        &mut self,
+        mut fetched: Fetched,
+        purpose: &mut Purpose,
+    ) -> Result<Option<Step>, Failure> {
+        self.invalidate(&fetched.origin.head);
+        let status = fetched.origin.head.status;
+        let known = purpose.known.clone();
+        if let Some(known) = &known {
+            if status == 304 && known.whole().is_some() {
+                return Ok(Some(self.revalidated(fetched, purpose, known)));
+            }
+            let failed = matches!(status, 500 | 502 | 503 | 504);
+            if failed && self.may_stand_in(known) {
+                self.outcome.part = Part::StaleOnError;
+                return Ok(Some(Step::Hit(Arc::clone(known), Serving::StaleAccepted)));
+            }
+            if purpose.changes.range.is_some() && status == 206 {
+                return Ok(self.complete(fetched, purpose, known));
+            }
+        }
+        if !purpose.store {
+            relay::run(self, fetched, None).await?;
+            return Ok(Some(Step::Finish));
+        }
+        match self.assess(&fetched) {
+            Ok(terms) if status == 206 => self.store_range(fetched, purpose, terms).await.map(Some),
+            Ok(terms) => self.store(fetched, purpose, terms).await.map(Some),
+            Err(refusal) => {
+                self.not_stored(refusal, purpose);
+                if self.precondition_failed(&fetched.origin.head) {
+                    return Err(crate::failure::Refused::new(412, "a precondition failed").into());
+                }
+                fetched.origin.head.fields.remove(FieldId::Trailer);
+                relay::run(self, fetched, None).await?;
+                Ok(Some(Step::Finish))
+            }
+        }
+    }
+
+    /// The client's own conditions, which the origin was not told (RFC 9110 section 13.1.1).
+    fn precondition_failed(&self, head: &ResponseHead) -> bool {
+        let fields = &self.request.head.fields;
+        let stored = conditional::Stored {
+            etag: head.fields.get(FieldId::ETag),
+            last_modified: head.fields.get(FieldId::LastModified).and_then(forebay_http::date::parse),
+            date: None,
+            status: head.status,
+        };
+        let verdict = conditional::evaluate(
+            fields.all(FieldId::IfMatch),
+            std::iter::empty(),
+            fields.get(FieldId::IfUnmodifiedSince),
+            None,
+            true,
+            &stored,
+        );
+        self.request.head.method == Method::Get && verdict == conditional::Verdict::PreconditionFailed
+    }
+
+    fn not_stored(&mut self, refusal: Refusal, purpose: &mut Purpose) {
+        self.outcome.detail = refusal.as_str();
+        self.worker.stats.increment(Counter::NotStored);
+        if let Some(lead) = purpose.lead.take() {
+            let shun = self.snapshot.settings.cache.hit_for_miss;
+            lead.not_shared(self.now_ms, shun.as_millis() as u64);
+        }
+    }
+
+    fn assess(&self, fetched: &Fetched) -> Result<Terms, Refusal> {
+        let head = &fetched.origin.head;
+        let located = head.fields.get(FieldId::ContentLocation);
+        let located_here = located.and_then(|reference| self.resolve(reference)).is_some_and(|target| {
+            target == self.request.target
+        });
+        let arrival = Arrival {
+            method: &self.request.head.method,
+            request: &self.request.head.fields,
+            response: head,
+            located_here,
+            request_ms: fetched.request_ms,
+            response_ms: fetched.response_ms,
+            policy: self.policy,
+            device: &self.snapshot.settings.server.name,
+        };
+        let terms = terms::assess(&arrival)?;
+        if Selector::of(&head.fields, &self.request.head.fields, self.policy).is_err() {
+            return Err(Refusal::Vary);
+        }
+        let too_large = |bytes| bytes > self.snapshot.settings.cache.max_object_bytes;
+        match fetched.length {
+            BodyLength::Length(bytes) if too_large(bytes) => Err(Refusal::Size),
+            _ if !fetched.upload.is_done() => Err(Refusal::Method),
+            _ => Ok(terms),
+        }
+    }
+
+    /// Everything of a new object but its body.
+    fn draft<'r>(
+        &self,
+        head: &'r ResponseHead,
+        terms: Terms,
+        withheld: &'r [Box<str>],
+        content: Content,
+    ) -> Draft<'r> {
+        let fields = &self.request.head.fields;
+        let selector = Selector::of(&head.fields, fields, self.policy).ok().flatten();
+        Draft { response: head, terms, selector, groups: self.groups(head), withheld, content }
+    }
+
+    fn groups(&self, head: &ResponseHead) -> Box<[Mark]> {
+        if !head.fields.has(FieldId::CacheGroups) {
+            return Box::default();
+        }
+        let names = targeted::parse_string_list(head.fields.all(FieldId::CacheGroups), MOST_GROUPS);
+        let groups = self.worker.cache().groups();
+        names.unwrap_or_default().iter().map(|name| groups.mark(&self.request.authority, name)).collect()
+    }
+
+    fn key(&self) -> Key<'_> {
+        self.worker.cache().key(&self.request.key)
+    }
+
+    /// The origin confirmed the object: it gets a newer head and the client the object.
+    fn revalidated(&mut self, fetched: Fetched, purpose: &mut Purpose, known: &Arc<Object>) -> Step {
+        let merged = merge::updated(&known.parsed_head(), &fetched.origin.head);
+        let arrival = Arrival {
+            method: &Method::Get,
+            request: &self.request.head.fields,
+            response: &merged,
+            located_here: false,
+            request_ms: fetched.request_ms,
+            response_ms: fetched.response_ms,
+            policy: self.policy,
+            device: &self.snapshot.settings.server.name,
+        };
+        let assessed = terms::assess(&arrival);
+        self.outcome.part = Part::Revalidated;
+        let object = match (assessed, known.whole()) {
+            (Ok(terms), Some(body)) => {
+                let withheld = withheld(&merged);
+                let draft = self.draft(&merged, terms, &withheld, Content::Whole(Arc::clone(body)));
+                self.outcome.stored = true;
+                self.worker.cache().refresh(known, &self.key(), draft)
+            }
+            // It must not be stored any more, but it is valid for this once.
+            _ => {
+                self.worker.cache().remove(known);
+                Arc::clone(known)
+            }
+        };
+        if let Some(lead) = purpose.lead.take() {
+            lead.stored(&object);
+        }
+        fetched.origin.release(self.snapshot.pool(self.site), self.snapshot);
+        Step::Hit(object, Serving::Fresh)
+    }
+
+    /// Stores a response and delivers it, while it grows if it is not here yet.
+    async fn store(&mut self, fetched: Fetched, purpose: &mut Purpose, terms: Terms) -> Result<Step, Failure> {
+        let budget = self.worker.cache().budget();
+        let mut origin = fetched.origin;
+        let expected = match fetched.length {
+            BodyLength::Length(bytes) => Some(bytes),
+            BodyLength::None => Some(0),
+            BodyLength::Chunked | BodyLength::UntilClose => None,
+        };
+        let at_hand = origin.body_at_hand().map(|bytes| Body::complete(budget, &[bytes]));
+        let (writer, body) = match at_hand {
+            Some(body) => (None, body),
+            None => {
+                let (writer, body) = Body::growing(budget, expected, None);
+                (Some(writer), body)
+            }
+        };
+        let head = std::mem::take(&mut origin.head);
+        let withheld = withheld(&head);
+        let draft = self.draft(&head, terms, &withheld, Content::Whole(body));
+        self.outcome.stored = purpose.lead.as_ref().is_none_or(|lead| !lead.is_outdated());
+        let limits = &self.snapshot.cache_limits;
+        let lead = purpose.lead.take();
+        let (object, evicted) = self.worker.cache().publish(&self.key(), draft, lead, limits);
+        self.worker.stats.add(Counter::Evicted, evicted);
+        self.worker.stats.increment(Counter::Stored);
+        match writer {
+            None => {
+                origin.take_body_at_hand();
+                origin.release(self.snapshot.pool(self.site), self.snapshot);
+                self.deliver(&object).await
+            }
+            Some(writer) => {
+                let fill = Fill {
+                    worker: Rc::clone(self.worker),
+                    snapshot: Rc::clone(self.snapshot),
+                    pool: Arc::clone(self.pool()),
+                    origin,
+                    writer,
+                    object: Arc::clone(&object),
+                    tail: Bytes::new(),
+                };
+                fill.spawn();
+                self.deliver(&object).await
+            }
+        }
+    }
+
+    /// Relays a 206 and stores its range when it came whole.
+    async fn store_range(
+        &mut self,
+        fetched: Fetched,
+        purpose: &mut Purpose,
+        terms: Terms,
+    ) -> Result<Step, Failure> {
+        let Some((first, last, complete)) = stated_range(&fetched.origin.head) else {
+            self.not_stored(Refusal::Status, purpose);
+            relay::run(self, fetched, None).await?;
+            return Ok(Step::Finish);
+        };
+        if let Some(lead) = purpose.lead.take() {
+            lead.not_shared(self.now_ms, 0);
+        }
+        let head = fetched.origin.head.clone();
+        let most = self.snapshot.settings.cache.max_object_bytes;
+        self.outcome.stored = last - first < most;
+        let body = relay::run(self, fetched, Some(most)).await?;
+        if let Some(bytes) = body.filter(|bytes| bytes.len() as u64 == last - first + 1) {
+            let withheld = withheld(&head);
+            let empty = Body::complete(self.worker.cache().budget(), &[]);
+            let draft = self.draft(&head, terms, &withheld, Content::Whole(empty));
+            let evicted = self.worker.cache().publish_range(
+                &self.key(),
+                draft,
+                (complete, first, Bytes::from(bytes)),
+                (&self.request.head.fields, self.policy),
+                &self.snapshot.cache_limits,
+            );
+            self.worker.stats.add(Counter::Evicted, evicted);
+            self.worker.stats.increment(Counter::StoredPartial);
+        }
+        Ok(Step::Finish)
+    }
+
+    /// Puts the rest of a body to the parts that are stored (RFC 9111 section 3.4). `None`
+    /// when the parts do not belong together.
+    fn complete(&mut self, fetched: Fetched, purpose: &mut Purpose, known: &Arc<Object>) -> Option<Step> {
+        let Content::Ranges(ranges) = &known.content else { return None };
+        let head = &fetched.origin.head;
+        let missing = ranges.missing();
+        let content_range = head.fields.get(FieldId::ContentRange).and_then(ContentRange::parse)?;
+        let same = known.strong_etag().is_some_and(|etag| head.fields.get(FieldId::ETag) == Some(etag));
+        let fits = content_range.range == Some((missing.start, missing.end - 1))
+            && content_range.complete == Some(ranges.complete_len());
+        if !same || !fits {
+            return None;
+        }
+        let mut merged = merge::updated(&known.parsed_head(), head);
+        merged.status = 200;
+        merged.reason = b"OK".to_vec();
+        let mut probe = Fetched { length: BodyLength::Length(ranges.complete_len()), ..fetched };
+        let fetched_head = std::mem::replace(&mut probe.origin.head, merged);
+        let terms = self.assess(&probe).ok()?;
+        let merged = std::mem::replace(&mut probe.origin.head, fetched_head);
+        let budget = self.worker.cache().budget();
+        let (mut writer, body) = Body::growing(budget, Some(ranges.complete_len()), None);
+        writer.append(&ranges.bytes_of(&(0..missing.start)).unwrap_or_default());
+        let tail = ranges.bytes_of(&(missing.end..ranges.complete_len())).unwrap_or_default();
+        let withheld = withheld(&merged);
+        let draft = self.draft(&merged, terms, &withheld, Content::Whole(body));
+        let (object, _) = self.worker.cache().publish(
+            &self.key(),
+            draft,
+            purpose.lead.take(),
+            &self.snapshot.cache_limits,
+        );
+        self.outcome.stored = true;
+        self.worker.stats.increment(Counter::Stored);
+        Fill {
+            worker: Rc::clone(self.worker),
+            snapshot: Rc::clone(self.snapshot),
+            pool: Arc::clone(self.pool()),
+            origin: probe.origin,
+            writer,
+            object: Arc::clone(&object),
+            tail,
+        }
+        .spawn();
+        Some(Step::Hit(object, Serving::Fresh))
+    }
+
+    /// A reference of the response as a target at this host; `None` for another's.
+    fn resolve(&self, reference: &[u8]) -> Option<Vec<u8>> {
+        let request = &self.request;
+        let (authority, target) = uri::resolve(&request.authority, &request.target, reference)?;
+        (authority == request.authority).then_some(target)
+    }
+
+    /// What a successful unsafe request makes invalid (RFC 9111 section 4.4, RFC 9875 section 3).
+    fn invalidate(&self, head: &ResponseHead) {
+        if self.request.head.method.is_safe() || !(200..400).contains(&head.status) {
+            return;
+        }
+        let cache = self.worker.cache();
+        let named = [FieldId::Location, FieldId::ContentLocation];
+        let references = named.into_iter().filter_map(|id| head.fields.get(id));
+        let mut targets = vec![self.request.target.clone()];
+        targets.extend(references.filter_map(|reference| self.resolve(reference)));
+        for target in targets {
+            let policy = self.snapshot.policy(self.site, uri::split_path(&target).0);
+            let key = policy_key(self.request, policy, &target);
+            let invalidated = cache.invalidate(&cache.key(&key));
+            self.worker.stats.add(Counter::Invalidated, invalidated as u64);
+        }
+        let groups = head.fields.all(FieldId::CacheGroupInvalidation);
+        for group in targeted::parse_string_list(groups, MOST_GROUPS).unwrap_or_default() {
+            cache.groups().invalidate(&self.request.authority, &group);
+        }
+    }
+
+    /// Status line, fields and framing of a response that is relayed.
+    pub(crate) async fn begin_relay(&mut self, fetched: &Fetched, is_head: bool) -> Result<(), Failure> {
+        let head = &fetched.origin.head;
+        self.outcome.status = head.status;
+        self.outcome.first_byte_us = self.elapsed_us();
+        let out = self.client.head();
+        write_status_line(head.status, &head.reason, out);
+        for field in head.fields.iter() {
+            if field.id != FieldId::ContentLength {
+                forebay_http::fields::write_line(out, field.name, field.value);
+            }
+        }
+        if !head.fields.has(FieldId::Date) {
+            out.extend_from_slice(b"Date: ");
+            forebay_http::date::write(self.now_ms / 1000, out);
+            out.extend_from_slice(b"\r\n");
+        }
+        out.extend_from_slice(&self.snapshot.via_line);
+        if self.policy.cache_status {
+            self.outcome.write_cache_status(&self.snapshot.settings.server.name, None, out);
+        }
+        let stated = forebay_http::framing::content_length(&head.fields).ok().flatten();
+        let framing = match (fetched.length, stated) {
+            (BodyLength::Length(bytes), _) => Framing::Length(bytes),
+            (BodyLength::None, Some(bytes)) if is_head || head.status == 304 => Framing::Length(bytes),
+            (BodyLength::None, _) => Framing::None,
+            _ => Framing::Stream,
+        };
+        let has_body = fetched.length != BodyLength::None;
+        self.client.end_head(framing, has_body);
+        if has_body { Ok(()) } else { flush(self.client, self.snapshot).await }
+    }
+}
+
+/// First and last byte and whole length of a response with one range.
+fn stated_range(head: &ResponseHead) -> Option<(u64, u64, u64)> {
+    let mut values = head.fields.all(FieldId::ContentRange);
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let content_range = ContentRange::parse(value)?;
+    let (first, last) = content_range.range?;
+    Some((first, last, content_range.complete?))
+}
+
+/// Fields that `private` and `no-cache` name, which a shared cache does not keep.
+fn withheld(head: &ResponseHead) -> Vec<Box<str>> {
+    if !head.fields.has(FieldId::CacheControl) {
+        return Vec::new();
+    }
+    let directives = ResponseDirectives::parse(head.fields.all(FieldId::CacheControl));
+    let mut names = Vec::new();
+    for scope in [directives.private, directives.no_cache] {
+        if let Scope::Fields(fields) = scope {
+            names.extend(fields);
+        }
+    }
+    names
+}

@@ -1,0 +1,389 @@
+//! Deliver: an object to a client, as it asked for it: whole, in part, or not
+//! at all because it has it already.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::task::Poll;
+
+use bytes::Bytes;
+use forebay_cache::body::{Body, Read, Reader, Whole};
+use forebay_cache::object::{Content, write_status_line};
+use forebay_cache::Object;
+use forebay_http::conditional::{self, Verdict};
+use forebay_http::fields::{FieldId, set, write_line};
+use forebay_http::{Method, range};
+use forebay_stats::Counter;
+
+use crate::client::{Client, Framing};
+use crate::exchange::{Exchange, Step};
+use crate::failure::{Failure, OriginFailure, reason_phrase};
+use crate::fetch::{flush, send};
+use crate::message::MOST_SLICES;
+
+/// Fields that make an answer other than the whole object possible.
+const SELECTIVE: u64 = set(&[
+    FieldId::IfMatch,
+    FieldId::IfNoneMatch,
+    FieldId::IfModifiedSince,
+    FieldId::IfUnmodifiedSince,
+    FieldId::Range,
+]);
+
+/// What a client gets of an object.
+enum Portion {
+    Whole,
+    /// 304 or 412.
+    Nothing(u16),
+    One(Range<u64>),
+    Many(Vec<Range<u64>>),
+    Unsatisfiable,
+}
+
+impl<C: Client> Exchange<'_, C> {
+    /// Sends what the client asked for of `object`.
+    pub(crate) async fn deliver(&mut self, object: &Arc<Object>) -> Result<Step, Failure> {
+        let is_head = self.request.head.method == Method::Head;
+        if self.request.head.fields.has_any(SELECTIVE) || object.whole().is_none() {
+            return Box::pin(self.deliver_selected(object, is_head)).await;
+        }
+        let Some(body) = object.whole() else { return Ok(Step::Finish) };
+        match body.whole() {
+            Some(whole) => self.deliver_whole(object, whole, is_head).await?,
+            None => Box::pin(self.deliver_growing(object, body, is_head)).await?,
+        }
+        Ok(Step::Finish)
+    }
+
+    /// The shortest path: a stored head, a few fields, a complete body.
+    async fn deliver_whole(&mut self, object: &Object, whole: &Whole, is_head: bool) -> Result<(), Failure> {
+        self.outcome.status = object.status();
+        self.client.head().extend_from_slice(object.head());
+        self.write_fields(object);
+        self.client.end_head(framing(object.status(), Some(whole.len())), !is_head);
+        let chunks = whole.chunks();
+        self.outcome.first_byte_us = self.elapsed_us();
+        if is_head || chunks.is_empty() {
+            return flush(self.client, self.snapshot).await;
+        }
+        for group in chunks.chunks(MOST_SLICES) {
+            let mut slices = [&[][..]; MOST_SLICES];
+            for (slice, chunk) in slices.iter_mut().zip(group) {
+                *slice = chunk;
+            }
+            send(self.client, self.snapshot, &slices[..group.len()]).await?;
+        }
+        self.outcome.body_bytes = whole.len();
+        Ok(())
+    }
+
+    /// A body that is still being fetched, from its first byte.
+    async fn deliver_growing(
+        &mut self,
+        object: &Object,
+        body: &Arc<Body>,
+        is_head: bool,
+    ) -> Result<(), Failure> {
+        let Some(reader) = body.reader(0) else {
+            return Err(OriginFailure::Broken.into());
+        };
+        self.outcome.status = object.status();
+        self.client.head().extend_from_slice(object.head());
+        self.write_fields(object);
+        self.client.end_head(framing(object.status(), body.known_len()), !is_head);
+        self.outcome.first_byte_us = self.elapsed_us();
+        if is_head {
+            return flush(self.client, self.snapshot).await;
+        }
+        self.follow(reader, u64::MAX).await
+    }
+
+    /// Copies from a reader to the client until `left` bytes are sent or the body ends.
+    async fn follow(&mut self, mut reader: Reader, mut left: u64) -> Result<(), Failure> {
+        let mut pieces: Vec<Bytes> = Vec::with_capacity(MOST_SLICES);
+        while left > 0 {
+            pieces.clear();
+            let read = std::future::poll_fn(|cx| match reader.poll_read(cx, MOST_SLICES, &mut pieces) {
+                Poll::Pending => match self.client.poll_send(cx, &[]) {
+                    // While the body makes no progress, the head must not wait for it.
+                    Poll::Ready(Err(failure)) => Poll::Ready(Err(failure)),
+                    _ => Poll::Pending,
+                },
+                Poll::Ready(read) => Poll::Ready(Ok(read)),
+            });
+            match read.await? {
+                Read::Data => {}
+                Read::End(trailers) => {
+                    return std::future::poll_fn(|cx| self.client.poll_end(cx, trailers.as_deref())).await;
+                }
+                Read::Failed => {
+                    self.client.break_off();
+                    return Err(Failure::ClientGone);
+                }
+            }
+            let mut slices = [&[][..]; MOST_SLICES];
+            for (slice, piece) in slices.iter_mut().zip(&pieces) {
+                *slice = &piece[..piece.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
+                left -= slice.len() as u64;
+                self.outcome.body_bytes += slice.len() as u64;
+            }
+            send(self.client, self.snapshot, &slices[..pieces.len()]).await?;
+        }
+        flush(self.client, self.snapshot).await
+    }
+
+    /// Preconditions and ranges (RFC 9110 sections 13 and 14).
+    async fn deliver_selected(&mut self, object: &Arc<Object>, is_head: bool) -> Result<Step, Failure> {
+        match self.portion(object) {
+            Portion::Whole => match object.whole() {
+                Some(body) => match body.whole() {
+                    Some(whole) => self.deliver_whole(object, whole, is_head).await?,
+                    None => self.deliver_growing(object, body, is_head).await?,
+                },
+                None => return Err(OriginFailure::Broken.into()),
+            },
+            Portion::Nothing(status) => self.deliver_nothing(object, status).await?,
+            Portion::Unsatisfiable => self.deliver_unsatisfiable(object, is_head).await?,
+            Portion::One(range) => self.deliver_range(object, range).await?,
+            Portion::Many(ranges) => self.deliver_ranges(object, &ranges).await?,
+        }
+        Ok(Step::Finish)
+    }
+
+    fn portion(&self, object: &Object) -> Portion {
+        let fields = &self.request.head.fields;
+        let stored = object.validators();
+        let verdict = conditional::evaluate(
+            fields.all(FieldId::IfMatch),
+            fields.all(FieldId::IfNoneMatch),
+            fields.get(FieldId::IfUnmodifiedSince),
+            fields.get(FieldId::IfModifiedSince),
+            true,
+            &stored,
+        );
+        match verdict {
+            Verdict::NotModified => return Portion::Nothing(304),
+            Verdict::PreconditionFailed => return Portion::Nothing(412),
+            Verdict::Proceed => {}
+        }
+        let (length, partial) = match &object.content {
+            Content::Whole(body) => (body.known_len(), false),
+            Content::Ranges(ranges) => (Some(ranges.complete_len()), true),
+        };
+        let (Some(length), Some(specs)) = (length, self.asked_ranges(object)) else {
+            return Portion::Whole;
+        };
+        let mut ranges = range::resolve(&specs, length);
+        match ranges.len() {
+            0 => Portion::Unsatisfiable,
+            1 => Portion::One(ranges.swap_remove(0)),
+            _ if partial => Portion::Whole,
+            _ if object.whole().is_none_or(|body| body.whole().is_none()) => Portion::Whole,
+            _ => {
+                let total: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+                if total > length {
+                    range::coalesce(&mut ranges);
+                }
+                if ranges.len() == 1 { Portion::One(ranges.swap_remove(0)) } else { Portion::Many(ranges) }
+            }
+        }
+    }
+
+    /// The ranges that the request asks for and that apply.
+    fn asked_ranges(&self, object: &Object) -> Option<Vec<range::RangeSpec>> {
+        let fields = &self.request.head.fields;
+        if self.request.head.method != Method::Get || !matches!(object.status(), 200 | 206) {
+            return None;
+        }
+        let mut values = fields.all(FieldId::Range);
+        let (Some(value), None) = (values.next(), values.next()) else { return None };
+        let holds = |tag: &[u8]| conditional::if_range_holds(tag, &object.validators());
+        if !fields.get(FieldId::IfRange).is_none_or(holds) {
+            return None;
+        }
+        range::parse(value, self.snapshot.settings.limits.ranges)
+    }
+
+    /// The bytes of the one range the request asks for, if `object` has parts and they cover it.
+    pub(crate) fn covered(&self, object: &Object) -> Option<(Range<u64>, Bytes)> {
+        let Content::Ranges(ranges) = &object.content else { return None };
+        let specs = self.asked_ranges(object)?;
+        let mut wanted = range::resolve(&specs, ranges.complete_len());
+        if wanted.len() != 1 {
+            return None;
+        }
+        let wanted = wanted.swap_remove(0);
+        ranges.bytes_of(&wanted).map(|bytes| (wanted, bytes))
+    }
+
+    async fn deliver_nothing(&mut self, object: &Object, status: u16) -> Result<(), Failure> {
+        // What describes a body that is not sent is left out (RFC 9110 section 15.4.5).
+        const OF_THE_BODY: u64 = set(&[
+            FieldId::ContentEncoding,
+            FieldId::ContentLanguage,
+            FieldId::ContentMd5,
+            FieldId::ContentRange,
+            FieldId::ContentType,
+        ]);
+        self.worker.stats.increment(Counter::NotModified);
+        self.outcome.status = status;
+        let head = object.parsed_head();
+        let out = self.client.head();
+        write_status_line(status, reason_phrase(status).as_bytes(), out);
+        for field in head.fields.iter().filter(|field| field.id.bit() & OF_THE_BODY == 0) {
+            write_line(out, field.name, field.value);
+        }
+        self.write_fields(object);
+        let framing = if status == 304 { Framing::None } else { Framing::Length(0) };
+        self.client.end_head(framing, false);
+        flush(self.client, self.snapshot).await
+    }
+
+    async fn deliver_unsatisfiable(&mut self, object: &Object, is_head: bool) -> Result<(), Failure> {
+        let length = match &object.content {
+            Content::Whole(body) => body.known_len().unwrap_or(0),
+            Content::Ranges(ranges) => ranges.complete_len(),
+        };
+        let mut extra = Vec::new();
+        let unsatisfied = range::ContentRange { range: None, complete: Some(length) };
+        extra.extend_from_slice(b"Content-Range: ");
+        unsatisfied.write(&mut extra);
+        extra.extend_from_slice(b"\r\n");
+        self.outcome.status = 416;
+        let why = "none of the ranges lies within the object";
+        let body = crate::answer::stage(self.client, self.snapshot, self.now_ms, 416, why, &extra, is_head);
+        send(self.client, self.snapshot, &[if is_head { &[] } else { &body }]).await
+    }
+
+    async fn deliver_range(&mut self, object: &Arc<Object>, wanted: Range<u64>) -> Result<(), Failure> {
+        let length = wanted.end - wanted.start;
+        let complete = match &object.content {
+            Content::Whole(body) => body.known_len(),
+            Content::Ranges(ranges) => Some(ranges.complete_len()),
+        };
+        self.begin_partial(object);
+        let content_range = range::ContentRange { range: Some((wanted.start, wanted.end - 1)), complete };
+        let out = self.client.head();
+        out.extend_from_slice(b"Content-Range: ");
+        content_range.write(out);
+        out.extend_from_slice(b"\r\n");
+        self.client.end_head(Framing::Length(length), true);
+        match &object.content {
+            Content::Ranges(ranges) => {
+                let bytes = ranges.bytes_of(&wanted).ok_or(OriginFailure::Broken)?;
+                self.outcome.body_bytes = length;
+                send(self.client, self.snapshot, &[&bytes]).await
+            }
+            Content::Whole(body) => match body.reader(wanted.start) {
+                Some(reader) => self.follow(reader, length).await,
+                None => Err(OriginFailure::Broken.into()),
+            },
+        }
+    }
+
+    /// Several ranges of a complete body, as multipart/byteranges (RFC 9110 section 14.6).
+    async fn deliver_ranges(&mut self, object: &Object, ranges: &[Range<u64>]) -> Result<(), Failure> {
+        let Some(whole) = object.whole().and_then(|body| body.whole()) else {
+            return Err(OriginFailure::Broken.into());
+        };
+        let boundary = format!("forebay-{:016x}-{:08x}", object.terms.response_ms, whole.len());
+        let head = object.parsed_head();
+        let content_type = head.fields.get(FieldId::ContentType).map(<[u8]>::to_vec);
+        let part_heads: Vec<Vec<u8>> = ranges
+            .iter()
+            .map(|range| part_head(&boundary, content_type.as_deref(), range, whole.len()))
+            .collect();
+        let closing = format!("\r\n--{boundary}--\r\n").into_bytes();
+        let parts: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+        let syntax: usize = part_heads.iter().map(Vec::len).sum::<usize>() + closing.len();
+        self.begin_partial(object);
+        let out = self.client.head();
+        // The object's own type is that of its parts.
+        let at = find_line(out, b"content-type");
+        if let Some(line) = at {
+            out.drain(line);
+        }
+        write_line(out, b"Content-Type", format!("multipart/byteranges; boundary={boundary}").as_bytes());
+        self.client.end_head(Framing::Length(parts + syntax as u64), true);
+        for (range, part_head) in ranges.iter().zip(&part_heads) {
+            send(self.client, self.snapshot, &[part_head]).await?;
+            let mut slices = Vec::new();
+            whole.slices(range.start, range.end, usize::MAX, &mut slices);
+            for group in slices.chunks(MOST_SLICES) {
+                send(self.client, self.snapshot, group).await?;
+            }
+        }
+        self.outcome.body_bytes = parts + syntax as u64;
+        send(self.client, self.snapshot, &[&closing]).await
+    }
+
+    /// Status line and stored fields of a 206.
+    fn begin_partial(&mut self, object: &Object) {
+        self.worker.stats.increment(Counter::Partial);
+        self.outcome.status = 206;
+        let stored = object.head();
+        let fields = stored.windows(2).position(|bytes| bytes == b"\r\n").map_or(0, |at| at + 2);
+        let out = self.client.head();
+        write_status_line(206, reason_phrase(206).as_bytes(), out);
+        out.extend_from_slice(&stored[fields..]);
+        self.write_fields(object);
+        self.outcome.first_byte_us = self.elapsed_us();
+    }
+
+    /// The fields that depend on the moment: Age, Via, Cache-Status.
+    #[inline]
+    fn write_fields(&mut self, object: &Object) {
+        let terms = &object.terms;
+        let out = self.client.head();
+        let age_ms = terms.age_ms(self.now_ms);
+        if self.outcome.part.is_from_cache() || age_ms >= 1000 {
+            out.extend_from_slice(b"Age: ");
+            let age = (age_ms / 1000).min(1 << 31);
+            out.extend_from_slice(itoa::Buffer::new().format(age).as_bytes());
+            out.extend_from_slice(b"\r\n");
+        }
+        out.extend_from_slice(&self.snapshot.via_line);
+        if self.policy.cache_status {
+            let ttl = Some(terms.ttl_ms(self.now_ms).max(-(1 << 40)));
+            self.outcome.write_cache_status(&self.snapshot.settings.server.name, ttl, out);
+        }
+    }
+
+    pub(crate) fn elapsed_us(&self) -> u64 {
+        self.started.elapsed().as_micros() as u64
+    }
+}
+
+fn framing(status: u16, length: Option<u64>) -> Framing {
+    match (status, length) {
+        (204 | 304, _) => Framing::None,
+        (_, Some(length)) => Framing::Length(length),
+        (_, None) => Framing::Stream,
+    }
+}
+
+fn part_head(boundary: &str, content_type: Option<&[u8]>, range: &Range<u64>, length: u64) -> Vec<u8> {
+    let mut out = format!("\r\n--{boundary}\r\n").into_bytes();
+    if let Some(content_type) = content_type {
+        write_line(&mut out, b"Content-Type", content_type);
+    }
+    out.extend_from_slice(b"Content-Range: ");
+    let range = Some((range.start, range.end - 1));
+    range::ContentRange { range, complete: Some(length) }.write(&mut out);
+    out.extend_from_slice(b"\r\n\r\n");
+    out
+}
+
+/// Where the line of the field with this name (in lower case) lies in a head being written.
+fn find_line(head: &[u8], name: &[u8]) -> Option<Range<usize>> {
+    let mut start = 0;
+    for line in head.split_inclusive(|&byte| byte == b'\n') {
+        let is_it = line.len() > name.len()
+            && line[..name.len()].eq_ignore_ascii_case(name)
+            && line[name.len()] == b':';
+        if is_it {
+            return Some(start..start + line.len());
+        }
+        start += line.len();
+    }
+    None
+}

@@ -1,0 +1,353 @@
+//! One exchange, from first byte to last: the table of contents of the proxy.
+//!
+//! ```text
+//!  Receive ─▶ Route ─▶ Lookup ─▶ Hit ───────────────────────────▶ Finish
+//!                │        ├─▶ Miss ─▶ (wait | Fetch) ─▶ Deliver ───▲
+//!                │        └─▶ Pass ─▶ Fetch ─────────▶ Deliver ────┤
+//!                └─▶ Upgrade ─▶ tunnel ────────────────────────────┘
+//! ```
+//!
+//! One function for each step, here or named here:
+//!
+//! - Receive: [`serve`], over `h1.rs`
+//! - Route: `route.rs`
+//! - Lookup, Hit: here
+//! - Miss, Pass, Upgrade: `miss.rs`, with `fetch.rs` and `fill.rs`
+//! - Deliver: `deliver.rs`
+//! - Finish: here
+//!
+//! A hit is decided and written without waiting, unless the client is slow to
+//! take it; it allocates nothing.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use forebay_cache::terms::{Doubt, Serving};
+use forebay_cache::{Found, Object};
+use forebay_config::settings::Policy;
+use forebay_http::Method;
+use forebay_http::cache_control::RequestDirectives;
+use forebay_http::fields::{FieldId, set};
+use forebay_stats::{Counter, Timing};
+use forebay_upstream::{Pool, Stream};
+
+use crate::access::Record;
+use crate::answer;
+use crate::client::Client;
+use crate::failure::{Failure, Refused};
+use crate::fetch;
+use crate::h1::{H1, Received};
+use crate::outcome::{Outcome, Part};
+use crate::snapshot::Snapshot;
+use crate::worker::{Request, Worker};
+
+/// One request and everything known of it so far.
+pub(crate) struct Exchange<'a, C> {
+    pub(crate) worker: &'a Rc<Worker>,
+    pub(crate) snapshot: &'a Rc<Arc<Snapshot>>,
+    pub(crate) client: &'a mut C,
+    pub(crate) request: &'a mut Request,
+    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) site: usize,
+    pub(crate) policy: &'a Policy,
+    /// The request's own terms; none unless the policy heeds them.
+    pub(crate) directives: RequestDirectives,
+    pub(crate) started: Instant,
+    pub(crate) now_ms: u64,
+    pub(crate) outcome: Outcome,
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Look for it in the cache.
+    Lookup,
+    /// Answer with this object; a refresh behind the answer is due if it is stale.
+    Hit(Arc<Object>, Serving),
+    /// Ask the origin, for all who ask for the same.
+    Miss(Missing),
+    /// Ask the origin, for this client alone; the reason is RFC 9211's.
+    Pass(&'static str),
+    /// Become a tunnel, if the origin agrees.
+    Upgrade,
+    /// Done; the connection is at the start of a message again.
+    Finish,
+}
+
+/// What the cache has instead of an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Missing {
+    /// An object that needs the origin's word, or that has only parts of the body.
+    pub(crate) known: Option<Arc<Object>>,
+    /// The reason to forward, in RFC 9211's words.
+    pub(crate) forwarded: &'static str,
+}
+
+/// Serves one client connection until it ends.
+pub(crate) async fn serve(worker: &Rc<Worker>, stream: Stream, peer: Option<SocketAddr>, number: u64) {
+    let mut client = H1::new(worker, stream, peer, number);
+    loop {
+        if !client.wait(&worker.snapshot()).await {
+            return;
+        }
+        let mut request = worker.take_request();
+        let again = exchange(worker, &mut client, &mut request).await;
+        worker.put_request(request);
+        if !again || !client.rest().await {
+            return;
+        }
+    }
+}
+
+/// Receives one request and answers it. False when there was none.
+async fn exchange(worker: &Rc<Worker>, client: &mut H1, request: &mut Request) -> bool {
+    let snapshot = worker.snapshot();
+    let received = client.receive(&mut request.head, &snapshot).await;
+    let (started, now_ms) = worker.now();
+    let (peer, number) = (client.peer(), client.number());
+    let refused = match received {
+        Received::Request => client.begin(&request.head, &snapshot).err(),
+        Received::Refused(refused) => {
+            request.forget();
+            client.begin_refusal();
+            Some(refused)
+        }
+        Received::Nothing => return false,
+    };
+    worker.stats.increment(Counter::Requests);
+    let routed = refused.map_or_else(|| request.route(&snapshot), Err);
+    let (site, policy) = match routed {
+        Ok(site) => (site, snapshot.policy(site, request.path())),
+        Err(_) => (usize::MAX, &snapshot.settings.cache.policy),
+    };
+    let mut exchange = Exchange {
+        worker,
+        snapshot: &snapshot,
+        client,
+        request,
+        peer,
+        site,
+        policy,
+        directives: RequestDirectives::default(),
+        started,
+        now_ms,
+        outcome: Outcome::default(),
+    };
+    if let Err(refused) = routed {
+        let ended = Box::pin(exchange.refuse(refused)).await;
+        exchange.finish(number, ended);
+        return true;
+    }
+    let ended = exchange.run().await;
+    exchange.finish(number, ended);
+    true
+}
+
+/// Requests with one of these are not answered by the shortest path.
+const SPECIAL: u64 = set(&[
+    FieldId::Upgrade,
+    FieldId::Cookie,
+    FieldId::CacheControl,
+    FieldId::Pragma,
+    FieldId::Expect,
+]);
+
+impl Exchange<'_, H1> {
+    /// The steps after Receive and Route, until Finish.
+    async fn run(&mut self) -> Result<(), Failure> {
+        let mut step = self.prepare();
+        loop {
+            step = match step {
+                Step::Lookup => self.lookup(),
+                Step::Hit(object, serving) => self.hit(object, serving).await?,
+                Step::Finish => return Ok(()),
+                // The rest of the machine is large and kept out of the connection's own size.
+                rare => return Box::pin(self.run_slowly(rare)).await,
+            };
+        }
+    }
+
+    async fn run_slowly(&mut self, mut step: Step) -> Result<(), Failure> {
+        loop {
+            let done = match step {
+                Step::Lookup => Ok(self.lookup()),
+                Step::Hit(object, serving) => self.hit(object, serving).await,
+                Step::Miss(missing) => self.miss(missing).await,
+                Step::Pass(why) => self.pass(why).await,
+                Step::Upgrade => self.upgrade().await,
+                Step::Finish => return Ok(()),
+            };
+            step = match done {
+                Ok(next) => next,
+                Err(Failure::Client(refused)) => return self.refuse(refused).await,
+                Err(Failure::Origin(failure)) => {
+                    self.outcome.detail = failure.reason();
+                    return self.refuse(Refused::new(failure.status(), failure.reason())).await;
+                }
+                Err(Failure::ClientGone) => return Err(Failure::ClientGone),
+            };
+        }
+    }
+}
+
+impl<C: Client> Exchange<'_, C> {
+    /// Applies the policy to the request; decides whether it is a matter of the cache.
+    fn prepare(&mut self) -> Step {
+        let head = &mut self.request.head;
+        if head.fields.has_any(SPECIAL) {
+            if crate::h1::wants_upgrade(head) {
+                return Step::Upgrade;
+            }
+            self.request.filter_cookies(self.policy);
+            if self.policy.request_directives {
+                self.directives = self.request.directives();
+            }
+        }
+        if !self.request.head.method.is_get_or_head() {
+            return Step::Pass("method");
+        }
+        if self.policy.pass {
+            return Step::Pass("bypass");
+        }
+        if self.client.has_more_body() {
+            return Step::Pass("request");
+        }
+        self.request.write_key(self.policy);
+        Step::Lookup
+    }
+
+    /// Asks the cache, and the object's terms.
+    fn lookup(&mut self) -> Step {
+        let cache = self.worker.cache();
+        let key = cache.key(&self.request.key);
+        match cache.find(&key, &self.request.head.fields, self.policy) {
+            Found::Object(object) => self.judge(object),
+            Found::OtherVariants => {
+                Step::Miss(Missing { known: None, forwarded: "vary-miss" })
+            }
+            Found::Nothing => Step::Miss(Missing { known: None, forwarded: "uri-miss" }),
+        }
+    }
+
+    /// Whether this object answers this request.
+    pub(crate) fn judge(&mut self, object: Arc<Object>) -> Step {
+        let serving = object.terms.serving(self.now_ms, &self.directives);
+        let miss = |object, forwarded| Step::Miss(Missing { known: Some(object), forwarded });
+        if self.worker.cache().is_invalid(&object) {
+            return miss(object, "stale");
+        }
+        match serving {
+            Serving::Validate(Doubt::Request) => return miss(object, "request"),
+            Serving::Validate(_) => return miss(object, "stale"),
+            _ => {}
+        }
+        match object.whole() {
+            Some(body) if body.is_windowed() || body.failed() => {
+                Step::Miss(Missing { known: None, forwarded: "miss" })
+            }
+            Some(_) => Step::Hit(object, serving),
+            None if self.covered(&object).is_some() => Step::Hit(object, serving),
+            None => miss(object, "partial"),
+        }
+    }
+
+    /// Answers from the cache.
+    async fn hit(&mut self, object: Arc<Object>, serving: Serving) -> Result<Step, Failure> {
+        object.touch();
+        self.outcome.part = match (self.outcome.part, serving) {
+            (Part::None, Serving::Fresh) => Part::Hit,
+            (Part::None, _) => Part::Stale,
+            (decided, _) => decided,
+        };
+        if serving == Serving::Grace {
+            self.refresh_behind(&object);
+        }
+        self.deliver(&object).await
+    }
+
+    /// Answers with an error of ours.
+    async fn refuse(&mut self, refused: Refused) -> Result<(), Failure> {
+        let Refused { status, why } = refused;
+        self.worker.stats.increment(Counter::Synthesized);
+        match status {
+            408 => self.worker.stats.increment(Counter::RequestTimeouts),
+            400..500 => self.worker.stats.increment(Counter::BadRequests),
+            _ => {}
+        }
+        self.outcome.status = status;
+        let mut extra = Vec::new();
+        if self.policy.cache_status && self.outcome.part != Part::None {
+            self.outcome.write_cache_status(&self.snapshot.settings.server.name, None, &mut extra);
+        }
+        self.request.write_allow(self.snapshot, self.site, status, &mut extra);
+        let is_head = self.request.head.method == Method::Head;
+        if status != 405 && status != 421 && status < 500 {
+            self.client.close_after();
+        }
+        let body = answer::stage(self.client, self.snapshot, self.now_ms, status, why, &extra, is_head);
+        let body: &[u8] = if is_head { &[] } else { &body };
+        fetch::send(self.client, self.snapshot, &[body]).await?;
+        self.outcome.body_bytes = body.len() as u64;
+        Ok(())
+    }
+
+    /// Counts and logs what happened.
+    fn finish(&mut self, connection: u64, ended: Result<(), Failure>) {
+        let stats = &self.worker.stats;
+        let outcome = &self.outcome;
+        if ended.is_err() {
+            stats.increment(Counter::ClientAborts);
+            self.client.break_off();
+        }
+        if let Some(counter) = outcome.part.counter() {
+            stats.increment(counter);
+        }
+        if outcome.status >= 100 {
+            stats.increment(Counter::of_status(outcome.status));
+        }
+        stats.add(Counter::BytesOut, self.client.written());
+        if outcome.part.is_from_cache() {
+            stats.add(Counter::BytesFromCache, outcome.body_bytes);
+        }
+        let duration_us = self.started.elapsed().as_micros() as u64;
+        let timing = if outcome.part.is_from_cache() { Timing::Hit } else { Timing::Miss };
+        stats.record(timing, duration_us);
+        if self.worker.log().enabled() {
+            self.log(connection, duration_us);
+        }
+    }
+
+    fn log(&self, connection: u64, duration_us: u64) {
+        let (request, outcome) = (&self.request, &self.outcome);
+        let site = self.snapshot.settings.sites.get(self.site);
+        let record = Record {
+            unix_ms: self.now_ms,
+            client: self.peer,
+            connection,
+            method: if request.head.target.is_empty() { b"" } else { request.head.method.as_bytes() },
+            target: &request.head.target,
+            http10: request.head.http10,
+            host: &request.authority,
+            site: site.map_or("", |site| &site.name),
+            status: outcome.status,
+            body_bytes: outcome.body_bytes,
+            duration_us,
+            first_byte_us: outcome.first_byte_us,
+            cache: outcome.part.as_str(),
+            reason: if outcome.detail.is_empty() { outcome.forwarded } else { outcome.detail },
+            upstream: outcome.upstream.as_deref(),
+            upstream_us: outcome.upstream_us,
+            referer: request.head.fields.get(FieldId::Referer),
+            user_agent: request.head.fields.get(FieldId::UserAgent),
+        };
+        if !self.worker.log().write(&record) {
+            self.worker.stats.increment(Counter::LogDropped);
+        }
+    }
+
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        self.snapshot.pool(self.site)
+    }
+}

@@ -1,0 +1,146 @@
+//! What can go wrong in an exchange: who, what, and which status the client gets.
+
+use forebay_http::chunked::ChunkError;
+use forebay_http::framing::FramingError;
+use forebay_http::head::HeadError;
+use forebay_upstream::ConnectError;
+
+/// Why an exchange cannot go on as asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The client sent what must be refused, or asks for what is not served.
+    Client(Refused),
+    /// The client went away or stopped reading.
+    ClientGone,
+    /// The origin failed.
+    Origin(OriginFailure),
+}
+
+/// A request that is answered with an error of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub(crate) status: u16,
+    pub(crate) why: &'static str,
+}
+
+/// How an origin failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OriginFailure {
+    /// No connection.
+    Connect(ConnectError),
+    /// It closed the connection before the first byte of its response.
+    ClosedEarly,
+    /// It broke the connection off within its response.
+    Broken,
+    /// It did not answer in time.
+    TimedOut,
+    /// It answered what must not be forwarded.
+    Invalid(&'static str),
+    /// Another request for the same object met this failure.
+    Shared {
+        status: u16,
+        reason: &'static str,
+    },
+}
+
+impl Refused {
+    pub(crate) const fn new(status: u16, why: &'static str) -> Self {
+        Self { status, why }
+    }
+}
+
+impl OriginFailure {
+    /// The status for the client (RFC 9110 section 15.6).
+    pub(crate) fn status(self) -> u16 {
+        match self {
+            Self::TimedOut | Self::Connect(ConnectError::TimedOut) => 504,
+            Self::Connect(ConnectError::QueueTimedOut) => 503,
+            Self::Shared { status, .. } => status,
+            _ => 502,
+        }
+    }
+
+    /// What happened, for the log and `Cache-Status`.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::Connect(ConnectError::Unresolved) => "the origin's name does not resolve",
+            Self::Connect(ConnectError::Unreachable) => "the origin cannot be reached",
+            Self::Connect(ConnectError::TimedOut) => "the origin did not accept the connection in time",
+            Self::Connect(ConnectError::QueueTimedOut) => "no connection to the origin became free in time",
+            Self::ClosedEarly => "the origin closed the connection without an answer",
+            Self::Broken => "the origin broke off its answer",
+            Self::TimedOut => "the origin did not answer in time",
+            Self::Invalid(what) => what,
+            Self::Shared { reason, .. } => reason,
+        }
+    }
+}
+
+impl From<HeadError> for Refused {
+    fn from(error: HeadError) -> Self {
+        Self::new(error.status(), error.message())
+    }
+}
+
+impl From<FramingError> for Refused {
+    fn from(error: FramingError) -> Self {
+        Self::new(error.status(), error.message())
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        Self::Client(refused)
+    }
+}
+
+impl From<OriginFailure> for Failure {
+    fn from(failure: OriginFailure) -> Self {
+        Self::Origin(failure)
+    }
+}
+
+impl From<HeadError> for OriginFailure {
+    fn from(error: HeadError) -> Self {
+        Self::Invalid(error.message())
+    }
+}
+
+impl From<FramingError> for OriginFailure {
+    fn from(error: FramingError) -> Self {
+        Self::Invalid(error.message())
+    }
+}
+
+impl From<ChunkError> for OriginFailure {
+    fn from(_: ChunkError) -> Self {
+        Self::Invalid("malformed chunk")
+    }
+}
+
+/// The reason phrase of a status of ours (RFC 9110 section 15).
+pub(crate) fn reason_phrase(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        206 => "Partial Content",
+        304 => "Not Modified",
+        400 => "Bad Request",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        412 => "Precondition Failed",
+        413 => "Content Too Large",
+        414 => "URI Too Long",
+        416 => "Range Not Satisfiable",
+        417 => "Expectation Failed",
+        421 => "Misdirected Request",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        _ => "",
+    }
+}

@@ -1,0 +1,177 @@
+//! The request as the origin gets it (RFC 9110 section 7.6).
+
+use std::net::{IpAddr, SocketAddr};
+
+use forebay_config::settings::{Forwarded, Server};
+use forebay_http::fields::{Field, FieldId, Fields, set, write_line};
+use forebay_http::{Method, negotiate};
+
+use crate::snapshot::Snapshot;
+use crate::worker::Request;
+
+/// What is changed in a request on its way to the origin.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Changes {
+    /// Leave the client's own conditions and range out: the whole response is wanted.
+    pub(crate) unconditional: bool,
+    /// Also leave its range out.
+    pub(crate) whole: bool,
+    /// Ask for this range instead.
+    pub(crate) range: Option<Vec<u8>>,
+    /// Only if the entity tag is still this one (with `range`).
+    pub(crate) if_range: Option<Vec<u8>>,
+    /// Only if it is not this one any more.
+    pub(crate) if_none_match: Option<Vec<u8>>,
+    /// Only if it was modified since this date.
+    pub(crate) if_modified_since: Option<Vec<u8>>,
+    /// The body that follows is framed so; `None`: there is none.
+    pub(crate) body: Option<BodyFraming>,
+    /// Wait with the body for the origin's word.
+    pub(crate) expect_continue: bool,
+    /// The protocol to change to.
+    pub(crate) upgrade: Option<Vec<u8>>,
+    /// Send `Accept-Encoding` in the form that variants are compared in.
+    pub(crate) normalize: bool,
+}
+
+/// How a request's body is framed towards the origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyFraming {
+    Length(u64),
+    Chunked,
+}
+
+const CONDITIONS: u64 = set(&[
+    FieldId::IfMatch,
+    FieldId::IfNoneMatch,
+    FieldId::IfModifiedSince,
+    FieldId::IfUnmodifiedSince,
+]);
+const RANGE: u64 = set(&[FieldId::Range, FieldId::IfRange]);
+/// Written anew, whatever the client sent.
+const REPLACED: u64 = set(&[
+    FieldId::Host,
+    FieldId::ContentLength,
+    FieldId::Expect,
+    FieldId::Forwarded,
+    FieldId::XForwardedFor,
+    FieldId::XForwardedHost,
+    FieldId::XForwardedProto,
+]);
+
+/// Appends the head of the request; its hop-by-hop fields are gone already.
+pub(crate) fn write_head(
+    request: &Request,
+    changes: &Changes,
+    snapshot: &Snapshot,
+    peer: Option<SocketAddr>,
+    out: &mut Vec<u8>,
+) {
+    let fields = &request.head.fields;
+    out.extend_from_slice(request.head.method.as_bytes());
+    out.push(b' ');
+    let asterisk = request.head.method == Method::Options && request.head.target == b"*";
+    out.extend_from_slice(if asterisk { b"*" } else { &request.target });
+    out.extend_from_slice(b" HTTP/1.1\r\n");
+    write_line(out, b"Host", &request.authority);
+    let dropped = REPLACED
+        | if changes.unconditional { CONDITIONS } else { 0 }
+        | if changes.whole || changes.range.is_some() { RANGE } else { 0 };
+    for field in fields.iter().filter(|field| field.id.bit() & dropped == 0) {
+        write_field(&field, fields, changes, out);
+    }
+    write_line(out, b"Via", &snapshot.via);
+    write_forwarded(fields, &request.authority, &snapshot.settings.server, peer, out);
+    write_changes(changes, out);
+    let targeted = &snapshot.settings.cache.policy.targeted_fields;
+    if targeted.iter().any(|name| name.eq_ignore_ascii_case("Surrogate-Control")) {
+        let name = &snapshot.settings.server.name;
+        out.extend_from_slice(format!("Surrogate-Capability: {name}=\"Surrogate/1.0\"\r\n").as_bytes());
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn write_field(field: &Field<'_>, fields: &Fields, changes: &Changes, out: &mut Vec<u8>) {
+    if field.id != FieldId::AcceptEncoding || !changes.normalize {
+        write_line(out, field.name, field.value);
+        return;
+    }
+    // All lines become one, written where the first was.
+    let first = fields.get(FieldId::AcceptEncoding).map(<[u8]>::as_ptr) == Some(field.value.as_ptr());
+    let mut normal = Vec::new();
+    negotiate::accept_encoding(fields.all(FieldId::AcceptEncoding), &mut normal);
+    if first {
+        write_line(out, field.name, if normal.is_empty() { b"identity" } else { &normal });
+    }
+}
+
+fn write_changes(changes: &Changes, out: &mut Vec<u8>) {
+    let optional: [(&[u8], &Option<Vec<u8>>); 4] = [
+        (b"Range", &changes.range),
+        (b"If-Range", &changes.if_range),
+        (b"If-None-Match", &changes.if_none_match),
+        (b"If-Modified-Since", &changes.if_modified_since),
+    ];
+    for (name, value) in optional {
+        if let Some(value) = value {
+            write_line(out, name, value);
+        }
+    }
+    match changes.body {
+        Some(BodyFraming::Length(bytes)) => {
+            write_line(out, b"Content-Length", itoa::Buffer::new().format(bytes).as_bytes());
+        }
+        Some(BodyFraming::Chunked) => write_line(out, b"Transfer-Encoding", b"chunked"),
+        None => {}
+    }
+    if changes.expect_continue {
+        write_line(out, b"Expect", b"100-continue");
+    }
+    if let Some(protocol) = &changes.upgrade {
+        write_line(out, b"Connection", b"upgrade");
+        write_line(out, b"Upgrade", protocol);
+    }
+}
+
+/// Who the client is (RFC 7239): what trusted proxies say is extended, what anyone else says replaced.
+fn write_forwarded(
+    fields: &Fields,
+    authority: &[u8],
+    server: &Server,
+    peer: Option<SocketAddr>,
+    out: &mut Vec<u8>,
+) {
+    let ip = peer.map(|peer| peer.ip().to_canonical());
+    let trusted = ip.is_none_or(|ip| server.trusted_proxies.iter().any(|net| net.contains(ip)));
+    if matches!(server.forwarded, Forwarded::Both | Forwarded::XForwarded) {
+        let given = |id| fields.get(id).filter(|_| trusted);
+        out.extend_from_slice(b"X-Forwarded-For: ");
+        if trusted {
+            for value in fields.all(FieldId::XForwardedFor) {
+                out.extend_from_slice(value);
+                out.extend_from_slice(b", ");
+            }
+        }
+        out.extend_from_slice(ip.map_or("unknown".into(), |ip| ip.to_string()).as_bytes());
+        out.extend_from_slice(b"\r\n");
+        write_line(out, b"X-Forwarded-Host", given(FieldId::XForwardedHost).unwrap_or(authority));
+        write_line(out, b"X-Forwarded-Proto", given(FieldId::XForwardedProto).unwrap_or(b"http"));
+    }
+    if matches!(server.forwarded, Forwarded::Both | Forwarded::Rfc7239) {
+        out.extend_from_slice(b"Forwarded: ");
+        if trusted {
+            for value in fields.all(FieldId::Forwarded) {
+                out.extend_from_slice(value);
+                out.extend_from_slice(b", ");
+            }
+        }
+        let node = match ip {
+            Some(IpAddr::V4(v4)) => v4.to_string(),
+            Some(IpAddr::V6(v6)) => format!("\"[{v6}]\""),
+            None => "unknown".into(),
+        };
+        out.extend_from_slice(format!("for={node};host=\"").as_bytes());
+        out.extend_from_slice(authority);
+        out.extend_from_slice(b"\";proto=http\r\n");
+    }
+}

@@ -1,0 +1,395 @@
+//! HTTP/1.x with a client: requests in, responses out, one after the other.
+//!
+//! ```text
+//!  receive ─▶ exchange ─▶ rest ─▶ receive …      kept alive
+//!     │                    └────▶ linger ─▶ end   to be closed
+//!     └─ idle too long, closed, draining ─▶ end
+//! ```
+//!
+//! A connection between requests holds its socket, a timer and nothing else.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use forebay_http::RequestHead;
+use forebay_http::fields::FieldId;
+use forebay_http::framing::{self, BodyLength};
+use forebay_http::head::find_end;
+use forebay_stats::Counter;
+use forebay_upstream::Stream;
+
+use crate::buffer::Buffer;
+use crate::client::{Client, Framing};
+use crate::failure::{Failure, Refused};
+use crate::message::{Incoming, Outgoing, Piece};
+use crate::snapshot::Snapshot;
+use crate::timers::Timer;
+use crate::worker::{Worker, reset_on_close};
+
+/// One client connection.
+pub(crate) struct H1 {
+    worker: Rc<Worker>,
+    stream: Stream,
+    peer: Option<SocketAddr>,
+    number: u64,
+    timer: Timer,
+    input: Buffer,
+    output: Outgoing,
+    incoming: Incoming,
+    body_read: u64,
+    body_limit: u64,
+    requests: u64,
+    http10: bool,
+    keep_alive: Cell<bool>,
+    /// The peer has ended its direction.
+    input_ended: bool,
+    broken: bool,
+}
+
+/// What came instead of, or as, a request.
+#[derive(Debug)]
+pub(crate) enum Received {
+    /// A request's head.
+    Request,
+    /// A request that must be refused.
+    Refused(Refused),
+    /// Nothing more: closed, idle for too long, or draining.
+    Nothing,
+}
+
+impl H1 {
+    pub(crate) fn new(worker: &Rc<Worker>, stream: Stream, peer: Option<SocketAddr>, number: u64) -> Self {
+        Self {
+            worker: Rc::clone(worker),
+            stream,
+            peer,
+            number,
+            timer: worker.timers.timer(),
+            input: Buffer::new(&worker.buffers),
+            output: Outgoing::default(),
+            incoming: Incoming::none(),
+            body_read: 0,
+            body_limit: u64::MAX,
+            requests: 0,
+            http10: false,
+            keep_alive: Cell::new(true),
+            input_ended: false,
+            broken: false,
+        }
+    }
+
+    /// The client's address; absent on Unix sockets.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
+        self.peer
+    }
+
+    /// This connection's number in the process.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Waits for the first byte of a request, holding nothing. False when none comes.
+    pub(crate) async fn wait(&mut self, snapshot: &Snapshot) -> bool {
+        if !self.input.is_empty() {
+            return true;
+        }
+        self.input.release_if_empty();
+        if self.worker.is_draining() && self.requests > 0 {
+            return false;
+        }
+        let timeouts = &snapshot.settings.timeouts;
+        let patience = if self.requests == 0 { timeouts.request_head } else { timeouts.keep_alive };
+        let stream = &self.stream;
+        let readable = std::future::poll_fn(|cx| stream.poll_readable(cx));
+        matches!(self.timer.within_idle(patience, readable).await, Ok(Ok(())))
+    }
+
+    /// Reads the head of a request.
+    pub(crate) async fn receive(&mut self, head: &mut RequestHead, snapshot: &Snapshot) -> Received {
+        let limit = snapshot.settings.timeouts.request_head;
+        let mut armed = false;
+        let mut scanned = 0;
+        let received = std::future::poll_fn(|cx| {
+            loop {
+                let filled = self.input.filled();
+                // A head in many pieces is looked at again only where it grew.
+                let whole_limit = filled.len() >= snapshot.request_limits.line_bytes;
+                if !filled.is_empty() && (scanned == 0 || whole_limit || find_end(filled, scanned)) {
+                    match head.parse(filled, &snapshot.request_limits) {
+                        Ok(Some(taken)) => {
+                            self.input.consume(taken);
+                            return Poll::Ready(Received::Request);
+                        }
+                        Ok(None) => {}
+                        Err(error) => return Poll::Ready(Received::Refused(error.into())),
+                    }
+                }
+                scanned = self.input.filled().len();
+                match self.poll_fill(cx) {
+                    Poll::Ready(Ok(0)) | Poll::Ready(Err(_)) => return Poll::Ready(Received::Nothing),
+                    Poll::Ready(Ok(_)) => {}
+                    Poll::Pending => break,
+                }
+            }
+            if self.timer.poll_elapsed(cx, &mut armed, limit, false) {
+                return Poll::Ready(if self.input.is_empty() {
+                    Received::Nothing
+                } else {
+                    Received::Refused(Refused::new(408, "the request did not come in time"))
+                });
+            }
+            Poll::Pending
+        })
+        .await;
+        if armed {
+            self.timer.disarm();
+        }
+        received
+    }
+
+    fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
+        let read = ready!(self.stream.poll_read(cx, self.input.space()))?;
+        self.input.added(read);
+        self.input_ended |= read == 0;
+        self.worker.stats.add(Counter::BytesIn, read as u64);
+        Poll::Ready(Ok(read))
+    }
+
+    /// Prepares for the exchange of a request that was received.
+    pub(crate) fn begin(&mut self, head: &RequestHead, snapshot: &Snapshot) -> Result<(), Refused> {
+        self.requests += 1;
+        self.http10 = head.http10;
+        let limits = &snapshot.settings.limits;
+        let keep = framing::keeps_alive(&head.fields, head.http10)
+            && self.requests < limits.requests_per_connection
+            && !self.worker.is_draining();
+        self.keep_alive.set(keep);
+        self.output = Outgoing::new(self.worker.take_scratch());
+        self.body_read = 0;
+        self.body_limit = limits.request_body_bytes;
+        self.incoming = Incoming::none();
+        let length = framing::request_body(&head.fields, head.http10).inspect_err(|_| {
+            self.keep_alive.set(false);
+        })?;
+        if length == BodyLength::None {
+            return Ok(());
+        }
+        self.incoming = Incoming::new(length, limits.chunk_extension_bytes, limits.trailer_bytes);
+        if matches!(length, BodyLength::Length(bytes) if bytes > self.body_limit) {
+            return Err(Refused::new(413, "the request's body is too large"));
+        }
+        Ok(())
+    }
+
+    /// Prepares for the answer to what is not a request; the connection ends after it.
+    pub(crate) fn begin_refusal(&mut self) {
+        self.http10 = false;
+        self.keep_alive.set(false);
+        self.incoming = Incoming::none();
+        self.output = Outgoing::new(self.worker.take_scratch());
+    }
+
+    /// Ends the exchange. Returns whether another may follow.
+    pub(crate) async fn rest(&mut self) -> bool {
+        let output = std::mem::take(&mut self.output);
+        let flushed = output.is_flushed();
+        self.worker.put_scratch(output.into_buffer());
+        if self.broken || !flushed {
+            // Where only the end of the connection would end the body, a plain close would look complete.
+            reset_on_close(&self.stream);
+            return false;
+        }
+        if self.keep_alive.get() && !self.incoming.is_complete() {
+            // What is left of a small body is cheaper to read than a new connection.
+            let small = self.incoming.known_left().is_some_and(|left| left <= 64 << 10);
+            let keep = small && self.discard_body().await;
+            self.keep_alive.set(keep);
+        }
+        if self.keep_alive.get() && !(self.input_ended && self.input.is_empty()) {
+            return true;
+        }
+        self.linger().await;
+        false
+    }
+
+    async fn discard_body(&mut self) -> bool {
+        let timer = self.timer.another();
+        let reading = async {
+            loop {
+                match std::future::poll_fn(|cx| self.poll_body(cx)).await {
+                    Ok(Some(range)) => self.consume_body(range.end),
+                    Ok(None) => return true,
+                    Err(_) => return false,
+                }
+            }
+        };
+        matches!(timer.within(Duration::from_secs(1), reading).await, Ok(true))
+    }
+
+    /// Ends our direction and waits for the client's end, so that what it still
+    /// sends does not reset the connection under our last answer (RFC 9112 section 9.6).
+    async fn linger(&mut self) {
+        let timer = self.timer.another();
+        let mut left: usize = 1 << 20;
+        let lingering = std::future::poll_fn(|cx| {
+            if self.stream.poll_shutdown(cx).is_pending() {
+                return Poll::Pending;
+            }
+            while left > 0 && !self.input_ended {
+                let unread = self.input.filled().len();
+                self.input.consume(unread);
+                match ready!(self.poll_fill(cx)) {
+                    Ok(read) if read > 0 => left = left.saturating_sub(read),
+                    _ => break,
+                }
+            }
+            Poll::Ready(())
+        });
+        let _ = timer.within(Duration::from_secs(2), lingering).await;
+    }
+
+    /// Takes the connection out of HTTP, with what was read of it already.
+    pub(crate) fn tunnel(&mut self) -> (&mut Stream, &mut Buffer) {
+        self.keep_alive.set(false);
+        (&mut self.stream, &mut self.input)
+    }
+
+    /// The tunnel has ended: nothing follows.
+    pub(crate) fn end_tunnel(&mut self) {
+        self.broken = true;
+    }
+
+    fn failed<T>(&mut self, result: std::io::Result<T>) -> Result<T, Failure> {
+        result.map_err(|_| {
+            self.broken = true;
+            Failure::ClientGone
+        })
+    }
+}
+
+impl Client for H1 {
+    fn timer(&self) -> &Timer {
+        &self.timer
+    }
+
+    fn is_http10(&self) -> bool {
+        self.http10
+    }
+
+    fn has_more_body(&self) -> bool {
+        !self.incoming.is_complete()
+    }
+
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Range<usize>>, Failure>> {
+        loop {
+            let piece = self.incoming.next(self.input.filled()).map_err(|_| {
+                self.keep_alive.set(false);
+                Failure::Client(Refused::new(400, "malformed chunk"))
+            })?;
+            match piece {
+                Piece::Data(range) => {
+                    self.body_read += range.len() as u64;
+                    if self.body_read > self.body_limit {
+                        self.keep_alive.set(false);
+                        let refused = Refused::new(413, "the request's body is too large");
+                        return Poll::Ready(Err(refused.into()));
+                    }
+                    return Poll::Ready(Ok(Some(range)));
+                }
+                Piece::End(consumed) => {
+                    self.input.consume(consumed);
+                    return Poll::Ready(Ok(None));
+                }
+                Piece::Starved(consumed) => self.input.consume(consumed),
+            }
+            let read = ready!(self.poll_fill(cx));
+            if self.failed(read)? == 0 {
+                self.broken = true;
+                return Poll::Ready(Err(Failure::ClientGone));
+            }
+        }
+    }
+
+    fn body_bytes(&self, range: Range<usize>) -> &[u8] {
+        &self.input.filled()[range]
+    }
+
+    fn consume_body(&mut self, bytes: usize) {
+        self.input.consume(bytes);
+    }
+
+    fn body_trailers(&self) -> Option<&[u8]> {
+        self.incoming.trailers()
+    }
+
+    fn stage_interim(&mut self, head: &[u8]) {
+        self.output.stage().extend_from_slice(head);
+        self.output.stage().extend_from_slice(b"\r\n");
+    }
+
+    fn head(&mut self) -> &mut Vec<u8> {
+        self.output.stage()
+    }
+
+    fn end_head(&mut self, framing: Framing, has_body: bool) {
+        let chunked = framing == Framing::Stream && !self.http10;
+        if framing == Framing::Stream && !chunked && has_body {
+            self.keep_alive.set(false);
+        }
+        let keep = self.keep_alive.get();
+        let out = self.output.stage();
+        match framing {
+            Framing::Length(bytes) => {
+                out.extend_from_slice(b"Content-Length: ");
+                out.extend_from_slice(itoa::Buffer::new().format(bytes).as_bytes());
+                out.extend_from_slice(b"\r\n");
+            }
+            Framing::Stream if chunked => out.extend_from_slice(b"Transfer-Encoding: chunked\r\n"),
+            Framing::Stream | Framing::None => {}
+        }
+        match (keep, self.http10) {
+            (false, _) => out.extend_from_slice(b"Connection: close\r\n"),
+            (true, true) => out.extend_from_slice(b"Connection: keep-alive\r\n"),
+            (true, false) => {}
+        }
+        out.extend_from_slice(b"\r\n");
+        self.output.frame(chunked && has_body);
+    }
+
+    fn poll_send(&mut self, cx: &mut Context<'_>, data: &[&[u8]]) -> Poll<Result<(), Failure>> {
+        let sent = ready!(self.output.poll_send(&mut self.stream, cx, data));
+        Poll::Ready(self.failed(sent))
+    }
+
+    fn poll_end(&mut self, cx: &mut Context<'_>, trailers: Option<&[u8]>) -> Poll<Result<(), Failure>> {
+        let sent = ready!(self.output.poll_end(&mut self.stream, cx, trailers));
+        Poll::Ready(self.failed(sent))
+    }
+
+    fn close_after(&mut self) {
+        self.keep_alive.set(false);
+    }
+
+    fn break_off(&mut self) {
+        self.broken = true;
+    }
+
+    fn written(&self) -> u64 {
+        self.output.total
+    }
+}
+
+/// Whether a request asks to leave HTTP for another protocol that is forwarded.
+/// `h2c` is not: what follows it would pass by every check made here.
+pub(crate) fn wants_upgrade(head: &RequestHead) -> bool {
+    !head.http10
+        && head.fields.has(FieldId::Upgrade)
+        && framing::connection_names(&head.fields, b"upgrade")
+        && !head.fields.all(FieldId::Upgrade).any(|protocol| {
+            protocol.to_ascii_lowercase().windows(3).any(|window| window == b"h2c")
+        })
+}

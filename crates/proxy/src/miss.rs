@@ -1,0 +1,329 @@
+//! Miss, Pass and Upgrade: the steps that ask the origin.
+//!
+//! What becomes of a response is decided in `Exchange::arrived`:
+//!
+//! ```text
+//!  304 to our own condition ─▶ the object with a newer head
+//!  a server error, and an object that may stand in ─▶ that object, stale
+//!  206 to our own range ─▶ combined with the parts we have, else asked again whole
+//!  may be stored ─▶ a new object, delivered while it grows
+//!  else ─▶ relayed to this client alone
+//! ```
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use forebay_cache::flight::{Landing, Lead};
+use forebay_cache::{Object, Turn};
+use forebay_config::settings::Policy;
+use forebay_http::Method;
+use forebay_http::fields::{FieldId, set};
+use forebay_stats::Counter;
+
+use crate::client::Client;
+use crate::exchange::{Exchange, Missing, Step};
+use crate::failure::{Failure, OriginFailure};
+use crate::fetch::{self, Fetch, Fetched};
+use crate::forward::{BodyFraming, Changes};
+use crate::h1::H1;
+use crate::outcome::Part;
+use crate::tunnel;
+
+/// How often an exchange may find that an object it waited for is not one it can use.
+const MOST_TURNS: usize = 4;
+
+const VALIDATING: u64 = set(&[FieldId::Range, FieldId::IfRange]);
+
+/// What a fetch is for.
+pub(crate) struct Purpose {
+    /// Those who wait for it.
+    pub(crate) lead: Option<Lead>,
+    /// The object that needs the origin's word, or has parts of the body.
+    pub(crate) known: Option<Arc<Object>>,
+    /// The response may be stored.
+    pub(crate) store: bool,
+    /// What was changed in the request.
+    pub(crate) changes: Changes,
+}
+
+impl<C: Client> Exchange<'_, C> {
+    /// Gets what is missing: waits for another's fetch, or fetches.
+    pub(crate) async fn miss(&mut self, missing: Missing) -> Result<Step, Failure> {
+        self.outcome.forwarded = missing.forwarded;
+        if self.directives.only_if_cached {
+            self.outcome.part = Part::Miss;
+            return Err(OriginFailure::Shared { status: 504, reason: "not cached" }.into());
+        }
+        if self.request.head.method == Method::Head {
+            return self.pass(missing.forwarded).await;
+        }
+        let mut known = missing.known;
+        for _ in 0..MOST_TURNS {
+            let landing = match self.turn(known.as_ref()) {
+                Turn::Lead(lead) => return self.fetch_missing(Some(lead), known).await,
+                Turn::Alone => {
+                    self.outcome.part = Part::HitForMiss;
+                    return self.fetch_missing(None, known).await;
+                }
+                Turn::Landed(object) => Landing::Stored(object),
+                Turn::Wait(waiter) => waiter.landed().await,
+            };
+            // Time has passed: an object must be judged by the clock of its arrival.
+            self.now_ms = self.worker.now_ms();
+            match landing {
+                Landing::Stored(object) => match self.judge_landed(object) {
+                    Some(step) => return Ok(step),
+                    None => known = self.find_again(),
+                },
+                Landing::NotShared => {
+                    self.outcome.part = Part::HitForMiss;
+                    return self.fetch_missing(None, known).await;
+                }
+                Landing::Failed { status, reason } => {
+                    let failure = OriginFailure::Shared { status, reason };
+                    return self.failed(failure.into(), known.as_ref());
+                }
+                Landing::Abandoned => {}
+            }
+        }
+        self.fetch_missing(None, known).await
+    }
+
+    fn turn(&self, known: Option<&Arc<Object>>) -> Turn {
+        // A range nobody has, and what credentials may make different, are no one else's.
+        let fields = &self.request.head.fields;
+        let own = fields.has(FieldId::Authorization)
+            || (fields.has_any(VALIDATING) && known.is_none_or(|known| known.whole().is_none()));
+        if own && !self.is_being_fetched(known) {
+            return Turn::Alone;
+        }
+        let cache = self.worker.cache();
+        let key = cache.key(&self.request.key);
+        cache.turn(&key, fields, self.policy, known, self.now_ms, &self.snapshot.cache_limits)
+    }
+
+    fn is_being_fetched(&self, known: Option<&Arc<Object>>) -> bool {
+        let cache = self.worker.cache();
+        known.is_none()
+            && !self.request.head.fields.has(FieldId::Authorization)
+            && cache.is_being_fetched(&cache.key(&self.request.key))
+    }
+
+    /// The step that an object brought by another's fetch leads to, if it is of use.
+    fn judge_landed(&mut self, object: Arc<Object>) -> Option<Step> {
+        if !object.selects(&self.request.head.fields, self.policy) {
+            return None;
+        }
+        match self.judge(object) {
+            Step::Hit(object, serving) => {
+                self.outcome.part = Part::Coalesced;
+                self.outcome.collapsed = true;
+                Some(Step::Hit(object, serving))
+            }
+            _ => None,
+        }
+    }
+
+    fn find_again(&self) -> Option<Arc<Object>> {
+        let cache = self.worker.cache();
+        let key = cache.key(&self.request.key);
+        match cache.find(&key, &self.request.head.fields, self.policy) {
+            forebay_cache::Found::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Fetches for the cache and this client.
+    async fn fetch_missing(
+        &mut self,
+        lead: Option<Lead>,
+        known: Option<Arc<Object>>,
+    ) -> Result<Step, Failure> {
+        if self.outcome.part == Part::None {
+            self.outcome.part = Part::Miss;
+        }
+        let changes = changes_for(known.as_deref(), self.request.head.fields.has(FieldId::Range));
+        let mut purpose = Purpose { lead, known, store: true, changes };
+        loop {
+            match self.ask(&purpose.changes).await {
+                Ok(fetched) => match self.arrived(fetched, &mut purpose).await? {
+                    Some(step) => return Ok(step),
+                    // The parts did not fit together: now the whole.
+                    None => purpose.changes = changes_for(None, false),
+                },
+                Err(failure) => {
+                    if let (Failure::Origin(failure), Some(lead)) = (failure, purpose.lead.take()) {
+                        lead.failed(failure.status(), failure.reason());
+                    }
+                    return self.failed(failure, purpose.known.as_ref());
+                }
+            }
+        }
+    }
+
+    /// What a failed fetch leads to: an object that may stand in, or the error.
+    pub(crate) fn failed(&mut self, failure: Failure, known: Option<&Arc<Object>>) -> Result<Step, Failure> {
+        let Failure::Origin(origin) = failure else { return Err(failure) };
+        if let Some(object) = known.filter(|object| self.may_stand_in(object)) {
+            self.outcome.part = Part::StaleOnError;
+            self.outcome.detail = origin.reason();
+            return Ok(Step::Hit(Arc::clone(object), forebay_cache::terms::Serving::StaleAccepted));
+        }
+        // RFC 9111 section 5.2.2.2: an object that must not be used unvalidated is answered with 504.
+        let must = known.is_some_and(|object| object.terms.never_stale && object.whole().is_some());
+        if must && origin.status() == 502 {
+            return Err(OriginFailure::Shared { status: 504, reason: origin.reason() }.into());
+        }
+        Err(failure)
+    }
+
+    /// Whether a stale object may be served because the origin failed (RFC 5861 section 4).
+    pub(crate) fn may_stand_in(&self, object: &Object) -> bool {
+        object.whole().is_some_and(|body| body.whole().is_some())
+            && !self.worker.cache().is_invalid(object)
+            && object.terms.may_replace_error(self.now_ms, &self.directives)
+    }
+
+    /// Sends the request to the origin and waits for the head of its response.
+    pub(crate) async fn ask(&mut self, changes: &Changes) -> Result<Fetched, Failure> {
+        forebay_http::framing::remove_hop_by_hop(&mut self.request.head.fields);
+        let asked = std::time::Instant::now();
+        let fetch = Fetch {
+            worker: self.worker,
+            snapshot: self.snapshot,
+            pool: self.snapshot.pool(self.site),
+            request: self.request,
+            peer: self.peer,
+            changes,
+        };
+        let fetched = fetch::run(&fetch, self.client).await;
+        self.outcome.upstream_us += asked.elapsed().as_micros() as u64;
+        let fetched = fetched?;
+        self.outcome.upstream = Some(Arc::clone(fetched.origin.label()));
+        self.outcome.origin_status = fetched.origin.head.status;
+        self.now_ms = fetched.response_ms;
+        Ok(fetched)
+    }
+
+    /// Asks for this client alone.
+    pub(crate) async fn pass(&mut self, why: &'static str) -> Result<Step, Failure> {
+        self.outcome.part = if why == "uri-miss" || why == "vary-miss" || why == "stale" {
+            Part::Miss
+        } else {
+            Part::Pass
+        };
+        self.outcome.forwarded = why;
+        let changes = Changes {
+            body: self.body_framing(),
+            expect_continue: self.request.head.fields.has(FieldId::Expect) && self.client.has_more_body(),
+            ..Changes::default()
+        };
+        let store = self.request.head.method == Method::Post && !self.policy.pass;
+        if store {
+            self.request.write_key(self.policy);
+        }
+        let fetched = self.ask(&changes).await?;
+        let mut purpose = Purpose { lead: None, known: None, store, changes };
+        match self.arrived(fetched, &mut purpose).await? {
+            Some(step) => Ok(step),
+            None => Err(OriginFailure::Invalid("an answer to a range that was not asked for").into()),
+        }
+    }
+
+    fn body_framing(&self) -> Option<BodyFraming> {
+        let fields = &self.request.head.fields;
+        if fields.has(FieldId::TransferEncoding) {
+            return Some(BodyFraming::Chunked);
+        }
+        let length = forebay_http::framing::content_length(fields).ok().flatten();
+        length.map(BodyFraming::Length)
+    }
+
+    /// Begins to fetch a stale object anew behind the answer, unless that is under way.
+    pub(crate) fn refresh_behind(&self, object: &Arc<Object>) {
+        let cache = self.worker.cache();
+        let Some(lead) = cache.refresh_turn(&cache.key(&self.request.key)) else { return };
+        self.worker.stats.increment(Counter::BackgroundFetches);
+        let refresh = crate::refresh::Refresh {
+            worker: Rc::clone(self.worker),
+            snapshot: Rc::clone(self.snapshot),
+            request: self.request.copied(),
+            peer: self.peer,
+            site: self.site,
+            known: Arc::clone(object),
+            lead,
+        };
+        refresh.spawn();
+    }
+}
+
+impl Exchange<'_, H1> {
+    /// Asks the origin to change the protocol, and becomes a tunnel if it does.
+    pub(crate) async fn upgrade(&mut self) -> Result<Step, Failure> {
+        self.outcome.part = Part::Pass;
+        self.outcome.forwarded = "bypass";
+        let protocols: Vec<&[u8]> = self.request.head.fields.all(FieldId::Upgrade).collect();
+        let changes = Changes {
+            upgrade: Some(protocols.join(&b", "[..])),
+            body: self.body_framing(),
+            ..Changes::default()
+        };
+        let mut fetched = self.ask(&changes).await?;
+        let mut purpose = Purpose { lead: None, known: None, store: false, changes };
+        if fetched.origin.head.status != 101 {
+            return match self.arrived(fetched, &mut purpose).await? {
+                Some(step) => Ok(step),
+                None => Err(OriginFailure::Invalid("an answer to a range that was not asked for").into()),
+            };
+        }
+        self.worker.stats.increment(Counter::Upgrades);
+        self.outcome.status = 101;
+        let head = &fetched.origin.head;
+        let mut text = Vec::new();
+        forebay_cache::object::write_status_line(101, &head.reason, &mut text);
+        head.fields.write_to(&mut text);
+        self.client.stage_interim(&text);
+        fetch::flush(self.client, self.snapshot).await?;
+        let idle = self.snapshot.settings.timeouts.tunnel;
+        let timer = self.client.timer().another();
+        let (down, _) = tunnel::run(&timer, idle, self.client.tunnel(), fetched.origin.tunnel()).await;
+        self.outcome.body_bytes = down;
+        self.client.end_tunnel();
+        Ok(Step::Finish)
+    }
+}
+
+/// What to change in the request, given what is known already.
+pub(crate) fn changes_for(known: Option<&Object>, asks_range: bool) -> Changes {
+    let mut changes = Changes { unconditional: true, normalize: true, ..Changes::default() };
+    let Some(known) = known else { return changes };
+    match &known.content {
+        forebay_cache::object::Content::Whole(_) => {
+            changes.whole = true;
+            changes.if_none_match = known.etag().map(<[u8]>::to_vec);
+            changes.if_modified_since = known.terms.last_modified.map(|seconds| {
+                let mut date = Vec::new();
+                forebay_http::date::write(seconds, &mut date);
+                date
+            });
+        }
+        forebay_cache::object::Content::Ranges(ranges) if !asks_range => {
+            let missing = ranges.missing();
+            changes.range = Some(forebay_cache::ranges::request_value(&missing, ranges.complete_len()));
+            changes.if_range = known.strong_etag().map(<[u8]>::to_vec);
+        }
+        forebay_cache::object::Content::Ranges(_) => {}
+    }
+    changes
+}
+
+/// Invalidation by an unsafe request that succeeded (RFC 9111 section 4.4, RFC 9875 section 3).
+pub(crate) fn policy_key(
+    request: &crate::worker::Request,
+    policy: &Policy,
+    target: &[u8],
+) -> Vec<u8> {
+    let mut key = Vec::new();
+    forebay_cache::key::write(policy, &request.authority, target, &request.head.fields, &mut key);
+    key
+}

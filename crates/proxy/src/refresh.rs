@@ -1,0 +1,128 @@
+//! A stale object fetched anew behind the answer that was given with it
+//! (RFC 5861 section 3). There is no client: what the machine would send is dropped.
+
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use forebay_cache::Object;
+use forebay_cache::flight::Lead;
+use forebay_http::cache_control::RequestDirectives;
+
+use crate::client::{Client, Framing};
+use crate::exchange::Exchange;
+use crate::failure::Failure;
+use crate::miss::{Purpose, changes_for};
+use crate::outcome::Outcome;
+use crate::snapshot::Snapshot;
+use crate::timers::Timer;
+use crate::worker::{Request, Worker};
+
+/// A refresh to be done.
+pub(crate) struct Refresh {
+    pub(crate) worker: Rc<Worker>,
+    pub(crate) snapshot: Rc<Arc<Snapshot>>,
+    pub(crate) request: Box<Request>,
+    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) site: usize,
+    pub(crate) known: Arc<Object>,
+    pub(crate) lead: Lead,
+}
+
+impl Refresh {
+    pub(crate) fn spawn(self) {
+        tokio::task::spawn_local(self.run());
+    }
+
+    async fn run(mut self) {
+        let mut nobody = Nobody { timer: self.worker.timers.timer(), head: Vec::new() };
+        let policy = self.snapshot.policy(self.site, self.request.path());
+        let (started, now_ms) = self.worker.now();
+        let mut exchange = Exchange {
+            worker: &self.worker,
+            snapshot: &self.snapshot,
+            client: &mut nobody,
+            request: &mut self.request,
+            peer: self.peer,
+            site: self.site,
+            policy,
+            directives: RequestDirectives::default(),
+            started,
+            now_ms,
+            outcome: Outcome::default(),
+        };
+        let changes = changes_for(Some(&self.known), false);
+        match exchange.ask(&changes).await {
+            Ok(fetched) => {
+                let known = Some(Arc::clone(&self.known));
+                let mut purpose = Purpose { lead: Some(self.lead), known, store: true, changes };
+                // Whatever the step would be, there is nobody to take it.
+                let _ = exchange.arrived(fetched, &mut purpose).await;
+            }
+            Err(Failure::Origin(failure)) => self.lead.failed(failure.status(), failure.reason()),
+            Err(_) => {}
+        }
+    }
+}
+
+/// A client that takes everything and keeps nothing.
+struct Nobody {
+    timer: Timer,
+    head: Vec<u8>,
+}
+
+impl Client for Nobody {
+    fn timer(&self) -> &Timer {
+        &self.timer
+    }
+
+    fn is_http10(&self) -> bool {
+        true
+    }
+
+    fn has_more_body(&self) -> bool {
+        false
+    }
+
+    fn poll_body(&mut self, _: &mut Context<'_>) -> Poll<Result<Option<Range<usize>>, Failure>> {
+        Poll::Ready(Ok(None))
+    }
+
+    fn body_bytes(&self, _: Range<usize>) -> &[u8] {
+        &[]
+    }
+
+    fn consume_body(&mut self, _: usize) {}
+
+    fn body_trailers(&self) -> Option<&[u8]> {
+        None
+    }
+
+    fn stage_interim(&mut self, _: &[u8]) {}
+
+    fn head(&mut self) -> &mut Vec<u8> {
+        &mut self.head
+    }
+
+    fn end_head(&mut self, _: Framing, _: bool) {
+        self.head.clear();
+    }
+
+    fn poll_send(&mut self, _: &mut Context<'_>, _: &[&[u8]]) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_end(&mut self, _: &mut Context<'_>, _: Option<&[u8]>) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn close_after(&mut self) {}
+
+    fn break_off(&mut self) {}
+
+    fn written(&self) -> u64 {
+        0
+    }
+}

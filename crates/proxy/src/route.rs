@@ -1,0 +1,176 @@
+//! Route: whom a request is for, and what it is called in the cache.
+
+use forebay_cache::key;
+use forebay_config::settings::Policy;
+use forebay_http::cache_control::RequestDirectives;
+use forebay_http::fields::FieldId;
+use forebay_http::uri::{self, Target};
+use forebay_http::{Method, query};
+
+use crate::failure::Refused;
+use crate::snapshot::Snapshot;
+use crate::worker::Request;
+
+impl Request {
+    /// Fills in host, authority and target and finds the site.
+    pub(crate) fn route(&mut self, snapshot: &Snapshot) -> Result<usize, Refused> {
+        self.read_target()?;
+        let site = snapshot.site(&self.host);
+        let site = site.ok_or(Refused::new(421, "no site has this host"))?;
+        let methods = &snapshot.settings.sites[site].methods;
+        let method = self.head.method.as_bytes();
+        if !methods.is_empty() && !methods.iter().any(|allowed| allowed.as_bytes() == method) {
+            return Err(Refused::new(405, "this site does not allow the method"));
+        }
+        match self.head.method {
+            Method::Connect => Err(Refused::new(405, "this is not a forward proxy")),
+            Method::Trace => Err(Refused::new(405, "TRACE is not allowed")),
+            _ => self.check_expectation().map(|()| site),
+        }
+    }
+
+    /// RFC 9112 section 3.2: the four forms of a target, and the Host that goes with them.
+    fn read_target(&mut self) -> Result<(), Refused> {
+        const BAD_HOST: Refused = Refused::new(400, "missing, repeated or malformed Host");
+        const BAD_TARGET: Refused = Refused::new(400, "malformed request target");
+        self.host.clear();
+        self.authority.clear();
+        self.target.clear();
+        let fields = &self.head.fields;
+        let mut hosts = fields.all(FieldId::Host);
+        let host = match (hosts.next(), hosts.next()) {
+            (Some(host), None) => host,
+            (None, _) if self.head.http10 => b"",
+            _ => return Err(BAD_HOST),
+        };
+        if !host.is_empty() && uri::parse_host(host).is_none() {
+            return Err(BAD_HOST);
+        }
+        let (authority, target) = match uri::parse_target(&self.head.target).ok_or(BAD_TARGET)? {
+            Target::Origin(target) => (host, target),
+            Target::Absolute { scheme, authority, path } => {
+                if !scheme.eq_ignore_ascii_case(b"http") && !scheme.eq_ignore_ascii_case(b"https") {
+                    return Err(BAD_TARGET);
+                }
+                (authority, path)
+            }
+            Target::Asterisk if self.head.method == Method::Options => (host, &b"*"[..]),
+            Target::Authority(authority) if self.head.method == Method::Connect => {
+                (authority, &b""[..])
+            }
+            Target::Asterisk | Target::Authority(_) => return Err(BAD_TARGET),
+        };
+        if authority.is_empty() && !self.head.http10 {
+            return Err(BAD_HOST);
+        }
+        self.authority.extend(authority.iter().map(u8::to_ascii_lowercase));
+        self.target.extend_from_slice(target);
+        let host = uri::parse_host(&self.authority);
+        if host.is_some_and(|host| host.port == Some(80)) {
+            let colon = self.authority.iter().rposition(|&byte| byte == b':');
+            self.authority.truncate(colon.unwrap_or(self.authority.len()));
+        }
+        if let Some(host) = uri::parse_host(&self.authority) {
+            self.host.extend_from_slice(host.name);
+        }
+        if self.host.ends_with(b".") {
+            self.host.pop();
+        }
+        Ok(())
+    }
+
+    fn check_expectation(&self) -> Result<(), Refused> {
+        let unknown = |value: &[u8]| !value.eq_ignore_ascii_case(b"100-continue");
+        if self.head.fields.has(FieldId::Expect) && self.head.fields.all(FieldId::Expect).any(unknown) {
+            return Err(Refused::new(417, "only 100-continue can be expected"));
+        }
+        Ok(())
+    }
+
+    /// The path, without the query.
+    pub(crate) fn path(&self) -> &[u8] {
+        uri::split_path(&self.target).0
+    }
+
+    /// Drops cookies that the policy ignores.
+    pub(crate) fn filter_cookies(&mut self, policy: &Policy) {
+        let filters = !policy.ignore_cookies.is_empty() || policy.keep_cookies.is_some();
+        if !filters || !self.head.fields.has(FieldId::Cookie) {
+            return;
+        }
+        let mut kept = Vec::new();
+        let cookies = self.head.fields.all(FieldId::Cookie);
+        query::filter_cookies(cookies, &policy.ignore_cookies, policy.keep_cookies.as_deref(), &mut kept);
+        self.head.fields.remove(FieldId::Cookie);
+        if !kept.is_empty() {
+            self.head.fields.push(FieldId::Cookie, &kept);
+        }
+    }
+
+    /// The request's terms; `Pragma: no-cache` counts where Cache-Control is absent (RFC 9111 section 5.4).
+    pub(crate) fn directives(&self) -> RequestDirectives {
+        let fields = &self.head.fields;
+        if fields.has(FieldId::CacheControl) {
+            return RequestDirectives::parse(fields.all(FieldId::CacheControl));
+        }
+        let no_cache = fields.all(FieldId::Pragma).any(|value| {
+            value.split(|&byte| byte == b',').any(|item| item.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
+        });
+        RequestDirectives { no_cache, ..RequestDirectives::default() }
+    }
+
+    /// Composes the cache key, and drops what the policy ignores from the target.
+    pub(crate) fn write_key(&mut self, policy: &Policy) {
+        self.key.clear();
+        key::write(policy, &self.authority, &self.target, &self.head.fields, &mut self.key);
+        if key::filters_query(policy) {
+            let (path, search) = uri::split_path(&self.target);
+            let path_len = path.len();
+            if let Some(search) = search {
+                let mut kept = Vec::new();
+                // The order stays as the client sent it: only the key is sorted.
+                query::filter_query(search, &policy.ignore_query, &policy.keep_query, false, &mut kept);
+                self.target.truncate(path_len);
+                if !kept.is_empty() {
+                    self.target.push(b'?');
+                    self.target.extend_from_slice(&kept);
+                }
+            }
+        }
+    }
+
+    /// `Allow`, for 405.
+    pub(crate) fn write_allow(&self, snapshot: &Snapshot, site: usize, status: u16, out: &mut Vec<u8>) {
+        if status != 405 {
+            return;
+        }
+        let site = site.min(snapshot.site(&self.host).unwrap_or(usize::MAX));
+        let methods = snapshot.settings.sites.get(site).map(|site| site.methods.join(", "));
+        let methods = methods.filter(|methods| !methods.is_empty());
+        out.extend_from_slice(b"Allow: ");
+        let allowed = methods.as_deref().unwrap_or("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+        out.extend_from_slice(allowed.as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
+
+    /// A copy that outlives the exchange.
+    pub(crate) fn copied(&self) -> Box<Self> {
+        Box::new(Self {
+            head: self.head.clone(),
+            host: self.host.clone(),
+            authority: self.authority.clone(),
+            target: self.target.clone(),
+            key: self.key.clone(),
+        })
+    }
+
+    /// Forgets the request before, so that nothing of it is logged for what could not be read.
+    pub(crate) fn forget(&mut self) {
+        self.head.fields.clear();
+        self.head.target.clear();
+        self.head.method = Method::Get;
+        self.host.clear();
+        self.authority.clear();
+        self.target.clear();
+    }
+}

@@ -1,0 +1,148 @@
+//! One configuration, ready for use: what a request is routed by.
+//!
+//! A snapshot never changes. A reload makes a new one; exchanges under way end
+//! with the one they began with.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use forebay_cache::Limits as CacheLimits;
+use forebay_config::Settings;
+use forebay_config::settings::Policy;
+use forebay_http::glob;
+use forebay_http::head::HeadLimits;
+use forebay_upstream::{Pool, Pools};
+
+/// Settings and what follows from them.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) settings: Settings,
+    pub(crate) pools: Pools,
+    pub(crate) request_limits: HeadLimits,
+    pub(crate) response_limits: HeadLimits,
+    pub(crate) cache_limits: CacheLimits,
+    /// This server's entry in `Via`.
+    pub(crate) via: Vec<u8>,
+    /// The whole line of it, for answers.
+    pub(crate) via_line: Vec<u8>,
+    site_pools: Vec<Arc<Pool>>,
+    exact: HashMap<Box<[u8]>, usize>,
+    /// `.shop.example` of `*.shop.example`; the longest first.
+    suffixes: Vec<(Box<[u8]>, usize)>,
+    fallback: Option<usize>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(settings: Settings, previous: Option<&Self>) -> Self {
+        let pools = Pools::new(&settings.pools, previous.map(|snapshot| &snapshot.pools));
+        let limits = &settings.limits;
+        let mut snapshot = Self {
+            request_limits: HeadLimits {
+                line_bytes: limits.request_line_bytes,
+                head_bytes: limits.request_head_bytes,
+                fields: limits.request_fields,
+            },
+            response_limits: HeadLimits {
+                line_bytes: limits.response_head_bytes,
+                head_bytes: limits.response_head_bytes,
+                fields: limits.response_fields,
+            },
+            cache_limits: CacheLimits { waiters: limits.waiters, variants: limits.variants },
+            via: format!("1.1 {}", settings.server.name).into_bytes(),
+            via_line: format!("Via: 1.1 {}\r\n", settings.server.name).into_bytes(),
+            site_pools: Vec::new(),
+            exact: HashMap::new(),
+            suffixes: Vec::new(),
+            fallback: None,
+            pools,
+            settings,
+        };
+        snapshot.index_sites();
+        snapshot
+    }
+
+    fn index_sites(&mut self) {
+        for (at, site) in self.settings.sites.iter().enumerate() {
+            // The configuration's check has seen that every pool exists.
+            if let Some(pool) = self.pools.get(&site.pool) {
+                self.site_pools.push(Arc::clone(pool));
+            }
+            if site.hosts.is_empty() {
+                self.fallback.get_or_insert(at);
+            }
+            for host in &site.hosts {
+                match host.strip_prefix('*') {
+                    Some("") => self.fallback = Some(at),
+                    Some(suffix) => self.suffixes.push((suffix.as_bytes().into(), at)),
+                    None => {
+                        self.exact.insert(host.as_bytes().into(), at);
+                    }
+                }
+            }
+        }
+        self.suffixes.sort_by_key(|(suffix, _)| std::cmp::Reverse(suffix.len()));
+    }
+
+    /// The site of a host name in lower case, without its port.
+    #[inline]
+    pub(crate) fn site(&self, host: &[u8]) -> Option<usize> {
+        if let Some(&site) = self.exact.get(host) {
+            return Some(site);
+        }
+        let by_suffix = self.suffixes.iter().find(|(suffix, _)| {
+            host.len() > suffix.len() && host.ends_with(suffix)
+        });
+        by_suffix.map(|(_, site)| *site).or(self.fallback)
+    }
+
+    pub(crate) fn pool(&self, site: usize) -> &Arc<Pool> {
+        &self.site_pools[site]
+    }
+
+    /// The policy for a path of a site.
+    #[inline]
+    pub(crate) fn policy(&self, site: usize, path: &[u8]) -> &Policy {
+        let site = &self.settings.sites[site];
+        let rule = site.paths.iter().find(|rule| glob::path_matches(rule.pattern.as_bytes(), path));
+        rule.map_or(&site.policy, |rule| &rule.policy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_config::settings::{PathRule, Pool as PoolSettings, Site};
+
+    fn site(name: &str, hosts: &[&str], paths: Vec<PathRule>) -> Site {
+        Site {
+            name: name.into(),
+            hosts: hosts.iter().map(|host| (*host).into()).collect(),
+            pool: "app".into(),
+            methods: Vec::new(),
+            policy: Policy::default(),
+            paths,
+        }
+    }
+
+    #[test]
+    fn the_most_exact_host_wins() {
+        let mut settings = Settings::default();
+        settings.pools.insert("app".into(), PoolSettings::default());
+        let rule = PathRule { pattern: "/img/*".into(), policy: Policy { pass: true, ..Policy::default() } };
+        settings.sites = vec![
+            site("all", &["*"], Vec::new()),
+            site("sub", &["*.shop.example"], Vec::new()),
+            site("deep", &["*.img.shop.example"], Vec::new()),
+            site("exact", &["www.shop.example"], vec![rule]),
+        ];
+        let snapshot = Snapshot::new(settings, None);
+        let name = |host: &str| {
+            snapshot.site(host.as_bytes()).map(|at| snapshot.settings.sites[at].name.as_str())
+        };
+        assert_eq!(name("www.shop.example"), Some("exact"));
+        assert_eq!(name("a.shop.example"), Some("sub"));
+        assert_eq!(name("a.img.shop.example"), Some("deep"));
+        assert_eq!(name("shop.example"), Some("all"));
+        assert!(snapshot.policy(3, b"/img/a.png").pass && !snapshot.policy(3, b"/").pass);
+    }
+}

@@ -1,0 +1,190 @@
+//! The reason for every answer, in `Cache-Status` (RFC 9211), and the
+//! directives that are for us alone (RFC 9213).
+
+use forebay_tests::{Config, Forebay, Origin, reply};
+
+use crate::common::{STALE, expect_hits, expect_hits_with, numbered};
+
+#[test]
+fn miss_and_hit_have_the_exact_text() {
+    let origin = numbered(&["Cache-Control: max-age=600"]);
+    let forebay = Forebay::before(&origin);
+    let miss = forebay.get("/").fields.joined("cache-status");
+    let mut parameters: Vec<&str> = miss
+        .split("; ")
+        .filter(|p| !p.starts_with("ttl="))
+        .collect();
+    parameters[1..].sort_unstable();
+    assert_eq!(
+        parameters,
+        ["forebay", "fwd-status=200", "fwd=uri-miss", "stored"],
+        "{miss}"
+    );
+    let hit = forebay.get("/").fields.joined("cache-status");
+    let ttl: u64 = hit
+        .strip_prefix("forebay; hit; ttl=")
+        .expect(&hit)
+        .parse()
+        .unwrap();
+    assert!((590..=600).contains(&ttl), "{hit}");
+}
+
+#[test]
+fn reasons_for_going_forward() {
+    let origin = Origin::start(|request, connection| match request.target.as_str() {
+        "/store" => connection.send(reply(200, &["Cache-Control: max-age=60"], "x")),
+        "/stale" => connection.send(reply(
+            200,
+            &["Cache-Control: max-age=60", STALE, "ETag: \"a\""],
+            "x",
+        )),
+        _ => connection.send(reply(200, &["Cache-Control: no-store"], "x")),
+    });
+    let forebay = Forebay::before(&origin);
+    let reason = |method: &str, target: &str, fields: &[&str]| {
+        forebay
+            .exchange(method, target, fields, "")
+            .cache_status()
+            .forwarded()
+            .to_owned()
+    };
+    assert_eq!(reason("GET", "/store", &[]), "uri-miss");
+    assert_eq!(reason("POST", "/other", &[]), "method");
+    assert_eq!(
+        reason("GET", "/store", &["Cache-Control: no-cache"]),
+        "request"
+    );
+    assert_eq!(reason("GET", "/stale", &[]), "uri-miss");
+    assert_eq!(reason("GET", "/stale", &[]), "stale");
+    let uncacheable = forebay.get("/never").cache_status();
+    assert_eq!(
+        (uncacheable.forwarded(), uncacheable.stored),
+        ("uri-miss", false)
+    );
+}
+
+#[test]
+fn pass_is_a_bypass() {
+    let origin = numbered(&["Cache-Control: max-age=60"]);
+    let forebay = Forebay::start(&Config::to(&origin).cache("pass = true"));
+    for _ in 0..2 {
+        let status = forebay.get("/").cache_status();
+        assert_eq!(
+            (status.forwarded(), status.stored, status.hit),
+            ("bypass", false, false)
+        );
+    }
+    assert_eq!(origin.count(), 2);
+}
+
+#[test]
+fn our_member_comes_behind_the_origins() {
+    let origin = numbered(&["Cache-Control: max-age=60", "Cache-Status: inner; hit"]);
+    let forebay = Forebay::before(&origin);
+    for _ in 0..2 {
+        let value = forebay.get("/").fields.joined("cache-status");
+        assert!(value.starts_with("inner; hit, forebay; "), "{value}");
+    }
+}
+
+#[test]
+fn cache_status_can_be_left_out() {
+    let origin = numbered(&["Cache-Control: max-age=60"]);
+    let forebay = Forebay::start(&Config::to(&origin).cache("cache_status = false"));
+    for _ in 0..2 {
+        assert!(forebay.get("/").field("cache-status").is_none());
+    }
+}
+
+#[test]
+fn fwd_status_is_the_origins() {
+    let origin = Origin::fixed(reply(404, &[], "x"));
+    let forebay = Forebay::before(&origin);
+    assert_eq!(forebay.get("/").cache_status().fwd_status, Some(404));
+}
+
+#[test]
+fn errors_of_our_own_are_no_hits() {
+    let mut origin = numbered(&[]);
+    let forebay = Forebay::before(&origin);
+    forebay.get("/");
+    origin.kill();
+    let response = forebay.get("/2");
+    assert!(response.status >= 500);
+    assert!(
+        !response.fields.joined("cache-status").contains("hit"),
+        "{response:?}"
+    );
+}
+
+#[test]
+fn cdn_cache_control_overrides_cache_control() {
+    expect_hits(&[
+        (
+            &["CDN-Cache-Control: max-age=60", "Cache-Control: no-store"],
+            true,
+        ),
+        (
+            &["CDN-Cache-Control: max-age=60", "Cache-Control: private"],
+            true,
+        ),
+        (
+            &["CDN-Cache-Control: no-store", "Cache-Control: max-age=60"],
+            false,
+        ),
+        (
+            &["CDN-Cache-Control: max-age=0", "Cache-Control: max-age=60"],
+            false,
+        ),
+        (
+            &["CDN-Cache-Control: private", "Cache-Control: max-age=60"],
+            false,
+        ),
+        (&["CDN-Cache-Control: max-age=60", "Expires: 0"], true),
+        // RFC 9213 section 2.2: a field that cannot be parsed, or is empty, is ignored.
+        (
+            &[
+                "CDN-Cache-Control: max-age=60, &",
+                "Cache-Control: no-store",
+            ],
+            false,
+        ),
+        (&["CDN-Cache-Control:", "Cache-Control: max-age=60"], true),
+        (
+            &["CDN-Cache-Control: MAX-AGE=60", "Cache-Control: no-store"],
+            false,
+        ),
+        (
+            &["Other-Cache-Control: max-age=60", "Cache-Control: no-store"],
+            false,
+        ),
+    ]);
+}
+
+#[test]
+fn targeted_fields_are_the_operators_choice() {
+    let cases: &[(&[&str], bool)] = &[
+        (
+            &[
+                "Forebay-Cache-Control: max-age=60",
+                "CDN-Cache-Control: no-store",
+                "Cache-Control: no-store",
+            ],
+            true,
+        ),
+        (
+            &["CDN-Cache-Control: max-age=60", "Cache-Control: no-store"],
+            true,
+        ),
+    ];
+    let line = "targeted_fields = [\"Forebay-Cache-Control\", \"CDN-Cache-Control\"]";
+    expect_hits_with(|config| config.cache(line), &[], cases);
+    expect_hits_with(
+        |config| config.cache("targeted_fields = []"),
+        &[],
+        &[(
+            &["CDN-Cache-Control: max-age=60", "Cache-Control: no-store"],
+            false,
+        )],
+    );
+}

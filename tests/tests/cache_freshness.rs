@@ -87,7 +87,7 @@ fn fields_named_by_private_and_no_cache_are_kept_back() {
 
 #[test]
 fn heuristic_freshness_comes_from_last_modified() {
-    let (old, new) = (date::from_now(-864_000), date::from_now(-2));
+    let (old, new) = (date::from_now(-864_000), date::from_now(5));
     let (old, new) = (
         format!("Last-Modified: {old}"),
         format!("Last-Modified: {new}"),
@@ -215,7 +215,8 @@ fn age_beyond_the_freshness_makes_stale() {
         (&["Cache-Control: max-age=60", "Age: 59000"], false),
         (&["Cache-Control: max-age=60", "Age: 60"], false),
         (&["Cache-Control: max-age=60", &old], false),
-        (&["Cache-Control: max-age=60", "Age: nonsense"], true),
+        // Which age was meant cannot be known: the careful reading.
+        (&["Cache-Control: max-age=60", "Age: nonsense"], false),
     ]);
 }
 

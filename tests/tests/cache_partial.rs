@@ -69,10 +69,11 @@ fn stored_part_is_completed_by_what_is_missing() {
         .count();
     if fetched == 0 {
         let request = origin.last();
-        assert_eq!(
-            (request.field("range"), request.field("if-range")),
-            (Some("bytes=10-35"), Some("\"v1\""))
+        assert!(
+            matches!(request.field("range"), Some("bytes=10-" | "bytes=10-35")),
+            "{request:?}"
         );
+        assert_eq!(request.field("if-range"), Some("\"v1\""));
     }
     assert!(forebay.get("/").is_hit());
 }

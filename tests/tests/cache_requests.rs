@@ -14,7 +14,7 @@ fn request_no_store_keeps_the_response_out() {
 
 #[test]
 fn request_no_cache_goes_to_the_origin() {
-    let origin = numbered(&["Cache-Control: max-age=60"]);
+    let origin = numbered(&["Cache-Control: max-age=60", "Age: 5"]);
     let forebay = Forebay::before(&origin);
     forebay.get("/");
     for fields in [

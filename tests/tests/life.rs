@@ -48,14 +48,6 @@ fn reload(forebay: &Forebay) {
     assert_eq!(answer.status, 200, "{}", answer.text());
 }
 
-/// The same file with a real port in place of 0, so that a reload keeps the listener.
-fn settled(forebay: &Forebay, config: Config) -> Config {
-    let admin = forebay.admin.as_ref().unwrap();
-    config
-        .listen(&[&forebay.authority()])
-        .set("admin", &format!("address = \"{admin}\""))
-}
-
 #[test]
 fn reload_changes_the_policy_and_keeps_cache_and_connections() {
     let origin = numbered(&[]);
@@ -63,11 +55,7 @@ fn reload_changes_the_policy_and_keeps_cache_and_connections() {
     let forebay = Forebay::start(&config.clone().cache("default_ttl = \"1h\""));
     let mut client = forebay.client();
     client.get("/stored");
-    forebay.write_config(
-        &settled(&forebay, config)
-            .cache("default_ttl = \"5s\"")
-            .text(),
-    );
+    forebay.write_config(&config.cache("default_ttl = \"5s\"").text());
     reload(&forebay);
     assert!(client.get("/stored").is_hit(), "the cache was lost");
     client.get("/new");
@@ -78,17 +66,50 @@ fn reload_changes_the_policy_and_keeps_cache_and_connections() {
 }
 
 #[test]
+fn reload_that_names_the_chosen_port_keeps_the_listener() {
+    let origin = numbered(&["Cache-Control: max-age=60"]);
+    let config = Config::to(&origin);
+    let forebay = Forebay::start(&config);
+    let mut client = forebay.client();
+    client.get("/");
+    forebay.write_config(&config.listen(&[&forebay.authority()]).text());
+    reload(&forebay);
+    assert!(client.get("/").is_hit());
+    assert!(forebay.get("/").is_hit());
+}
+
+#[test]
+fn reload_opens_new_listeners_and_closes_old_ones() {
+    let origin = numbered(&["Cache-Control: max-age=60"]);
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| Address::Unix(directory.path().join(name));
+    let (one, two, three) = (path("1"), path("2"), path("3"));
+    let config = Config::to(&origin);
+    let at = |a: &Address, b: &Address| config.clone().listen(&[&a.to_string(), &b.to_string()]);
+    let forebay = Forebay::start(&at(&one, &two));
+    let mut kept = Client::connect(&one);
+    kept.get("/");
+    forebay.write_config(&at(&two, &three).text());
+    reload(&forebay);
+    eventually(|| forebay_tests::stream::Stream::connect(&three).is_ok());
+    assert!(Client::connect(&three).get("/").is_hit());
+    assert!(Client::connect(&two).get("/").is_hit());
+    eventually(|| forebay_tests::stream::Stream::connect(&one).is_err());
+    assert_eq!(
+        kept.get("/").status,
+        200,
+        "a connection of the old listener was dropped"
+    );
+}
+
+#[test]
 fn reload_by_signal_does_the_same() {
     let origin = numbered(&[]);
     let config = Config::to(&origin);
     let forebay = Forebay::start(&config.clone().cache("default_ttl = \"1h\""));
     let mut client = forebay.client();
     client.get("/stored");
-    forebay.write_config(
-        &settled(&forebay, config)
-            .cache("default_ttl = \"5s\"")
-            .text(),
-    );
+    forebay.write_config(&config.cache("default_ttl = \"5s\"").text());
     forebay.signal(Signal::HUP);
     forebay.wait_for_metric("forebay_config_generation", 2.0);
     let mut n = 0;
@@ -115,7 +136,7 @@ fn reload_does_not_disturb_what_is_under_way() {
     let mut client = forebay.client();
     let mut response = client.send_request("GET", "/", &[], "").read_head();
     client.read_body(&mut response, 5);
-    forebay.write_config(&settled(&forebay, config).cache("pass = true").text());
+    forebay.write_config(&config.cache("pass = true").text());
     reload(&forebay);
     go.set();
     client.read_rest(&mut response).unwrap();
@@ -133,7 +154,7 @@ fn reload_brings_new_sites_and_pools() {
     let mut client = forebay.client();
     assert_eq!(client.get("/").text(), "old");
     let servers = format!("servers = [\"{}\"]", new.server());
-    forebay.write_config(&settled(&forebay, config).set("pool.app", &servers).text());
+    forebay.write_config(&config.set("pool.app", &servers).text());
     reload(&forebay);
     assert_eq!(client.get("/").text(), "new");
 }
@@ -158,16 +179,11 @@ fn reload_command_reaches_the_server_and_reports() {
     let origin = numbered(&[]);
     let config = Config::to(&origin);
     let forebay = Forebay::start(&config);
-    forebay.write_config(
-        &settled(&forebay, config)
-            .cache("default_ttl = \"7s\"")
-            .text(),
-    );
+    forebay.write_config(&config.cache("default_ttl = \"7s\"").text());
+    let admin = forebay.admin.as_ref().unwrap().to_string();
     let run = || {
         Command::new(program::path())
-            .arg("reload")
-            .arg("-c")
-            .arg(forebay.config_file())
+            .args(["reload", "--admin", &admin])
             .output()
             .unwrap()
     };
@@ -180,7 +196,10 @@ fn reload_command_reaches_the_server_and_reports() {
     forebay.get("/");
     assert!(is_fresh_for(&forebay.get("/"), 7));
     forebay.write_config("nonsense");
-    assert!(!run().status.success());
+    let refused = run();
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("nonsense"), "{said}");
 }
 
 #[test]

@@ -41,7 +41,11 @@ fn request_line_that_never_ends_is_414() {
 
 #[test]
 fn head_beyond_its_limit_is_431() {
-    let (origin, forebay) = limited("request_head = \"2KiB\"");
+    let origin = Origin::fixed(reply(200, &[], "x"));
+    let config = Config::to(&origin)
+        .set("limits", "request_head = \"2KiB\"")
+        .set("limits", "request_line = \"1KiB\"");
+    let forebay = Forebay::start(&config);
     let field = format!("X: {}\r\n", "x".repeat(3000));
     answered_and_closed(
         &forebay,

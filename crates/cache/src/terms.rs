@@ -354,13 +354,20 @@ fn granted_lifetime(
     }
 }
 
-/// `corrected_initial_age` in milliseconds. An Age that is not one number counts as very old.
+/// `corrected_initial_age` in milliseconds. An Age that is not a number counts as very old,
+/// and so does one in several lines; of a plain list the first member counts (section 5.1).
 fn initial_age(arrival: &Arrival<'_>, date: u64) -> u64 {
     let Arrival { response, request_ms, response_ms, .. } = *arrival;
     let fields = &response.fields;
     let age_value = if fields.has(FieldId::Age) {
         let mut values = fields.all(FieldId::Age);
-        match (values.next().and_then(framing::number), values.next()) {
+        let first = |value: &[u8]| match value.iter().position(|&byte| byte == b',') {
+            Some(comma) if value.get(comma + 1).is_some_and(u8::is_ascii_digit) => {
+                framing::number(&value[..comma])
+            }
+            _ => framing::number(value),
+        };
+        match (values.next().and_then(first), values.next()) {
             (Some(seconds), None) => millis(seconds),
             _ => return STALE_FOREVER,
         }

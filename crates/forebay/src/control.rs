@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use forebay_config::Settings;
-use forebay_proxy::Handle;
+use forebay_proxy::{Handle, PoolStatus};
 use forebay_stats::{Gauges, Snapshot};
 use serde_json::json;
 
@@ -18,8 +18,6 @@ pub(crate) struct Control {
     error_log: ErrorLog,
     /// What it was started with; `None`: nothing to read again.
     file: Option<PathBuf>,
-    /// As printed at the start, with the ports chosen.
-    listen: Vec<String>,
     /// In force now. Held during a reload, so that there is one at a time.
     settings: Mutex<Settings>,
 }
@@ -30,14 +28,12 @@ impl Control {
         handle: Handle,
         error_log: ErrorLog,
         file: Option<PathBuf>,
-        listen: Vec<String>,
         settings: Settings,
     ) -> Arc<Self> {
         Arc::new(Self {
             handle,
             error_log,
             file,
-            listen,
             settings: Mutex::new(settings),
         })
     }
@@ -138,28 +134,31 @@ impl forebay_admin::Control for Control {
     }
 
     fn status_extra(&self) -> serde_json::Value {
+        let status = self.handle.status();
+        let listen: Vec<String> = status.listening.iter().map(ToString::to_string).collect();
+        let servers: Vec<serde_json::Value> = status.pools.iter().map(server).collect();
         let settings = self.settings();
-        let pools: serde_json::Map<String, serde_json::Value> = settings
-            .pools
-            .iter()
-            .map(|(name, pool)| {
-                let servers: Vec<String> = pool.servers.iter().map(ToString::to_string).collect();
-                (
-                    name.clone(),
-                    json!({ "servers": servers, "max_connections": pool.max_connections }),
-                )
-            })
-            .collect();
         let sites: Vec<serde_json::Value> = settings
             .sites
             .iter()
             .map(|site| json!({ "name": site.name, "hosts": site.hosts, "pool": site.pool }))
             .collect();
         json!({
-            "listen": self.listen,
+            "listen": listen,
             "configuration": self.file.as_ref().map(|file| file.display().to_string()),
-            "pools": pools,
+            "servers": servers,
             "sites": sites,
         })
     }
+}
+
+/// A server of a pool, for `/status`.
+fn server(server: &PoolStatus) -> serde_json::Value {
+    json!({
+        "pool": server.pool,
+        "server": server.server,
+        "addresses": server.addresses,
+        "active": server.active,
+        "failed": server.failed,
+    })
 }

@@ -45,9 +45,8 @@ impl Running {
             Failure::message(format_args!("signals cannot be received: {error}"))
         })?;
         let server = Server::start(settings.clone(), inherited).map_err(Failure::message)?;
-        let listen = server.addresses().iter().map(ToString::to_string).collect();
         let address = settings.admin;
-        let control = Control::new(server.handle(), error_log, file, listen, settings);
+        let control = Control::new(server.handle(), error_log, file, settings);
         let admin = address
             .map(|address| start_admin(address, Arc::clone(&control)))
             .transpose()?;

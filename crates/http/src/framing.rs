@@ -61,7 +61,11 @@ pub fn response_body(
     status: u16,
     head: bool,
 ) -> Result<BodyLength, FramingError> {
-    let stated = stated(fields, http10)?;
+    let stated = match stated(fields, http10) {
+        // RFC 9112 section 6.3, step 4: what is coded otherwise than in chunks ends with the connection.
+        Err(FramingError::TransferEncoding) if !http10 && has_other_coding(fields) => None,
+        other => other?,
+    };
     if head || status < 200 || status == 204 || status == 304 {
         return Ok(BodyLength::None);
     }
@@ -90,6 +94,20 @@ fn stated(fields: &Fields, http10: bool) -> Result<Option<BodyLength>, FramingEr
         (true, _) => Err(FramingError::UnsupportedCoding),
         (false, _) => Err(FramingError::TransferEncoding),
     }
+}
+
+/// Whether Transfer-Encoding names codings of which none could be taken for `chunked`.
+fn has_other_coding(fields: &Fields) -> bool {
+    let (mut codings, mut suspicious) = (0, false);
+    for value in fields.all(FieldId::TransferEncoding) {
+        each_member(value, |coding| {
+            codings += 1;
+            let lower = coding.to_ascii_lowercase();
+            suspicious |= !coding.iter().all(|&byte| crate::head::is_token(byte))
+                || lower.windows(7).any(|window| window == b"chunked");
+        });
+    }
+    codings > 0 && !suspicious
 }
 
 /// The value of Content-Length; equal repetitions count as one (RFC 9110 section 8.6).
@@ -225,6 +243,11 @@ mod tests {
             assert_eq!(response_body(&length, false, status, head), Ok(BodyLength::None));
         }
         assert_eq!(response_body(&fields(&[]), false, 200, false), Ok(BodyLength::UntilClose));
+        let coded = |coding| response_body(&fields(&[("transfer-encoding", coding)]), false, 200, false);
+        assert_eq!(coded("gzip"), Ok(BodyLength::UntilClose));
+        for refused in ["chunked, gzip", "xchunked", "chunked;q=1", "\"gzip\"", "", "gzip, chunked"] {
+            assert!(coded(refused).is_err(), "{refused}");
+        }
     }
 
     #[test]

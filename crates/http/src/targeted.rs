@@ -15,7 +15,9 @@ pub fn parse<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<ResponseDirec
     let mut found = ResponseDirectives::default();
     let mut empty = true;
     for value in values {
-        structured::dictionary(value, |key, item| {
+        // Keys of a dictionary are lower case; who writes `Max-Age` means `max-age` all the
+        // same, and field names in strings have no case.
+        structured::dictionary(&value.to_ascii_lowercase(), |key, item| {
             empty = false;
             apply(&mut found, key, item);
         })?;
@@ -206,7 +208,13 @@ mod tests {
                 }),
             ),
             (&["max-age=60,"], None),
-            (&["Max-Age=60"], None),
+            (
+                &["Max-Age=60"],
+                Some(ResponseDirectives {
+                    max_age: Some(60),
+                    ..directives()
+                }),
+            ),
             (&["max-age=60", "&&"], None),
             (&[""], None),
             (&[], None),

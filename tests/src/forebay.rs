@@ -20,7 +20,7 @@ use crate::{DEADLINE, Origin, program};
 #[derive(Debug)]
 pub struct Forebay {
     child: Child,
-    lines: Receiver<String>,
+    lines: Mutex<Receiver<String>>,
     output: Arc<Mutex<String>>,
     directory: TempDir,
     /// What it listens on, in the order of the file.
@@ -59,7 +59,7 @@ impl Forebay {
         let deadline = Instant::now() + DEADLINE;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let Ok(line) = forebay.lines.recv_timeout(left) else {
+            let Ok(line) = forebay.lines.lock().unwrap().recv_timeout(left) else {
                 panic!(
                     "not ready; configuration:\n{config}\noutput:\n{}",
                     forebay.output()
@@ -100,7 +100,7 @@ impl Forebay {
         collect(child.stderr.take().unwrap(), output.clone(), |_| {});
         Self {
             child,
-            lines,
+            lines: Mutex::new(lines),
             output,
             directory,
             addresses: Vec::new(),

@@ -46,3 +46,4 @@ mod limits;
 mod real_nginx;
 mod seeing;
 mod syscalls;
+mod torture;

@@ -1,14 +1,16 @@
-//! The index: from keys to objects, sharded, with its queues of eviction.
+//! The index: from keys to objects, sharded, and one order of eviction for all.
 //!
 //! A shard's lock is held for a look-up in a table and never over I/O, over a
 //! wait, or while another shard's is held. Objects are dropped outside of it.
+//! The queues of eviction have a lock of their own, which a hit never takes;
+//! whoever holds it may take a shard's, never the other way round.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
 use forebay_config::settings::Policy;
-use forebay_http::fields::Fields;
+use forebay_http::fields::{FieldId, Fields};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
 use parking_lot::Mutex;
@@ -38,18 +40,17 @@ pub struct Limits {
 #[derive(Debug)]
 pub struct Cache {
     shards: Box<[Mutex<Shard>]>,
+    queues: Mutex<Queues>,
     budget: Arc<Budget>,
     groups: Groups,
     seed: u64,
     next_id: AtomicU64,
-    next_victim: AtomicU64,
     objects: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct Shard {
     table: HashTable<Entry>,
-    queues: Queues,
 }
 
 #[derive(Debug)]
@@ -96,7 +97,7 @@ impl Cache {
             groups: Groups::new(seed),
             seed,
             next_id: AtomicU64::new(1),
-            next_victim: AtomicU64::new(0),
+            queues: Mutex::default(),
             objects: AtomicU64::new(0),
         })
     }
@@ -255,15 +256,10 @@ impl Cache {
     /// how many others had to go for it.
     pub fn settle(&self, object: &Arc<Object>) -> u64 {
         let item = Item { hash: object.hash, id: object.id, bytes: object.memory_bytes() };
-        let mut shard = self.shard(object.hash).lock();
-        shard.queues.insert(item);
-        let live = shard.table.len();
-        let Shard { table, queues } = &mut *shard;
-        queues.tidy(live, |item| match item.id {
-            0 => table.find(item.hash, |entry| entry.hash == item.hash).is_some(),
-            _ => holds(table, item).is_some(),
-        });
-        drop(shard);
+        let mut queues = self.queues.lock();
+        queues.insert(item);
+        queues.tidy(self.objects() as usize, |item| self.is_live(item));
+        drop(queues);
         self.make_room()
     }
 
@@ -309,7 +305,7 @@ impl Cache {
             Found::Object(object) => Some(object),
             _ => None,
         };
-        let etag = draft.response.fields.get(forebay_http::FieldId::ETag);
+        let etag = draft.response.fields.get(FieldId::ETag);
         if let Some(stored) = stored {
             let same = stored.strong_etag().is_some() && stored.strong_etag() == etag;
             match &stored.content {
@@ -319,6 +315,13 @@ impl Cache {
                 Content::Whole(body) if same && body.known_len() == Some(complete) => return 0,
                 _ => {}
             }
+        }
+        if let Some(bytes) = ranges.bytes_of(&(0..complete)) {
+            let mut whole = draft.response.clone();
+            (whole.status, whole.reason) = (200, b"OK".to_vec());
+            whole.fields.remove(FieldId::ContentRange);
+            let content = Content::Whole(Body::complete(&self.budget, &[&bytes]));
+            return self.publish(key, Draft { response: &whole, content, ..draft }, None, limits).1;
         }
         draft.content = Content::Ranges(Arc::new(ranges));
         self.publish(key, draft, None, limits).1
@@ -341,42 +344,56 @@ impl Cache {
     /// Evicts until the budget is kept, or nothing is left to evict. Returns how many objects went.
     pub fn make_room(&self) -> u64 {
         let mut excess = self.budget.excess();
-        let (mut evicted, mut idle) = (0, 0);
-        while excess > 0 && idle < SHARDS {
-            let at = self.next_victim.fetch_add(1, Relaxed) as usize % SHARDS;
-            match self.evict_from(at) {
-                Some(object) => {
-                    excess = excess.saturating_sub(object.memory_bytes());
-                    evicted += 1;
-                    idle = 0;
-                }
-                None => idle += 1,
+        let mut evicted = 0;
+        while excess > 0 {
+            let Some(item) = self.victim() else { break };
+            let taken = self.shard(item.hash).lock().take(item.hash, item.id);
+            if let Some(object) = taken {
+                excess = excess.saturating_sub(object.memory_bytes());
+                evicted += 1;
             }
         }
         self.objects.fetch_sub(evicted, Relaxed);
         evicted
     }
 
-    fn evict_from(&self, at: usize) -> Option<Arc<Object>> {
-        let mut shard = self.shards[at].lock();
-        let Shard { table, queues } = &mut *shard;
-        let item = queues.victim(
-            |item| holds(table, item).map_or(Standing::Gone, |object| Standing::Heat(object.heat())),
-            |item, heat| {
-                if let Some(object) = holds(table, item) {
-                    object.set_heat(heat);
-                }
+    fn victim(&self) -> Option<Item> {
+        let mut queues = self.queues.lock();
+        queues.victim(
+            |item| match item.id {
+                // A mark without an object: it goes, and is no object less.
+                0 => Standing::Heat(0),
+                _ => self.held(item, Object::heat).map_or(Standing::Gone, Standing::Heat),
             },
-        )?;
-        shard.take(item.hash, item.id)
+            |item, heat| {
+                self.held(item, |object| object.set_heat(heat));
+            },
+        )
+    }
+
+    fn is_live(&self, item: &Item) -> bool {
+        match item.id {
+            0 => self.shard(item.hash).lock().table.find(item.hash, |entry| entry.hash == item.hash).is_some(),
+            _ => self.held(item, |_| ()).is_some(),
+        }
+    }
+
+    /// Looks at the object an item stands for, if the index still has it.
+    fn held<T>(&self, item: &Item, look: impl FnOnce(&Object) -> T) -> Option<T> {
+        let shard = self.shard(item.hash).lock();
+        holds(&shard.table, item).map(|object| look(object))
     }
 
     pub(crate) fn shun(&self, hash: u64, key: &[u8], until_ms: u64) {
         let mut shard = self.shard(hash).lock();
         let entry = shard.entry_or_new(&Key { text: key, hash });
-        entry.shunned_until_ms = until_ms;
-        // A mark without an object leaves with the queue like an object would.
-        shard.queues.insert(Item { hash, id: 0, bytes: 256 });
+        let is_new = entry.shunned_until_ms == 0;
+        entry.shunned_until_ms = until_ms.max(1);
+        drop(shard);
+        if is_new {
+            // A mark without an object leaves with the queue like an object would.
+            self.queues.lock().insert(Item { hash, id: 0, bytes: 256 });
+        }
     }
 
     pub(crate) fn end_flight(&self, hash: u64, key: &[u8], flight: &Arc<Flight>) {

@@ -140,10 +140,12 @@ impl Terms {
         self.lifetime_ms as i64 - self.age_ms(now_ms) as i64
     }
 
-    /// Whether it can still be of use: fresh, in a window, or worth validating.
+    /// Whether it can still be of use: fresh, in a window, or worth validating. One that
+    /// came stale is past its freshness from its arrival on.
     pub fn is_worth_keeping(&self, now_ms: u64) -> bool {
         let past = self.age_ms(now_ms).saturating_sub(self.lifetime_ms);
-        past <= self.keep_ms.max(self.grace_ms).max(self.error_ms)
+        let past = past.min(now_ms.saturating_sub(self.response_ms));
+        self.ttl_ms(now_ms) > 0 || past < self.keep_ms.max(self.grace_ms).max(self.error_ms)
     }
 
     /// How it may be used at `now_ms` for a request with these directives.
@@ -208,7 +210,8 @@ pub fn assess(arrival: &Arrival<'_>) -> Result<Terms, Refusal> {
     let usable = !terms.always_validate
         && terms.lifetime_ms.max(if terms.never_stale { 0 } else { terms.grace_ms.max(terms.error_ms) })
             > terms.initial_age_ms;
-    if usable || has_validator { Ok(terms) } else { Err(Refusal::NoFreshness) }
+    let valid_for_a_while = has_validator && terms.is_worth_keeping(arrival.response_ms);
+    if usable || valid_for_a_while { Ok(terms) } else { Err(Refusal::NoFreshness) }
 }
 
 /// The directives in force: those of the first valid targeted field (RFC 9213

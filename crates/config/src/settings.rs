@@ -435,7 +435,7 @@ impl Default for Pool {
         Self {
             servers: Vec::new(),
             max_connections: None,
-            idle_connections: 32,
+            idle_connections: 128,
             fail_timeout: Duration::from_secs(10),
             retries: 2,
         }

@@ -114,7 +114,7 @@ pub struct Decoder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Size,
-    /// White space between size and `;` (or CR, which some old servers send).
+    /// White space between size and `;` (RFC 9112 section 7.1.1); before CR it is refused.
     Padding,
     Extension,
     SizeLf,
@@ -227,6 +227,7 @@ impl Decoder {
     /// Everything between size and CR counts as extension, also white space.
     fn extension(&mut self, b: u8) -> Result<State, ChunkError> {
         let next = match b {
+            b'\r' if self.state == State::Padding => return Err(ChunkError::Size),
             b'\r' => return Ok(State::SizeLf),
             b'\n' => return Err(ChunkError::LineEnd),
             b';' => State::Extension,

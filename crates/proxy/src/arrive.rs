@@ -97,7 +97,7 @@ impl<C: Client> Exchange<'_, C> {
         self.worker.stats.increment(Counter::NotStored);
         if let Some(lead) = purpose.lead.take() {
             let shun = self.snapshot.settings.cache.hit_for_miss;
-            lead.not_shared(self.now_ms, shun.as_millis() as u64);
+            lead.not_shared(self.now_ms(), shun.as_millis() as u64);
         }
     }
 
@@ -112,8 +112,8 @@ impl<C: Client> Exchange<'_, C> {
             request: &self.request.head.fields,
             response: head,
             located_here,
-            request_ms: fetched.request_ms,
-            response_ms: fetched.response_ms,
+            request_ms: self.asked_ms,
+            response_ms: self.now_ms(),
             policy: self.policy,
             device: &self.snapshot.settings.server.name,
         };
@@ -142,6 +142,15 @@ impl<C: Client> Exchange<'_, C> {
         Draft { response: head, terms, selector, groups: self.groups(head), withheld, content }
     }
 
+    /// Fields that are not stored still belong to the client whose request brought them.
+    fn keep_for_client(&mut self, head: &ResponseHead, withheld: &[Box<str>]) {
+        for name in withheld {
+            for value in head.fields.named(name.as_bytes()) {
+                forebay_http::fields::write_line(&mut self.extra, name.as_bytes(), value);
+            }
+        }
+    }
+
     fn groups(&self, head: &ResponseHead) -> Box<[Mark]> {
         if !head.fields.has(FieldId::CacheGroups) {
             return Box::default();
@@ -163,8 +172,8 @@ impl<C: Client> Exchange<'_, C> {
             request: &self.request.head.fields,
             response: &merged,
             located_here: false,
-            request_ms: fetched.request_ms,
-            response_ms: fetched.response_ms,
+            request_ms: self.asked_ms,
+            response_ms: self.now_ms(),
             policy: self.policy,
             device: &self.snapshot.settings.server.name,
         };
@@ -173,6 +182,7 @@ impl<C: Client> Exchange<'_, C> {
         let object = match (assessed, known.whole()) {
             (Ok(terms), Some(body)) => {
                 let withheld = withheld(&merged);
+                self.keep_for_client(&merged, &withheld);
                 let draft = self.draft(&merged, terms, &withheld, Content::Whole(Arc::clone(body)));
                 self.outcome.stored = true;
                 self.worker.cache().refresh(known, &self.key(), draft)
@@ -186,7 +196,7 @@ impl<C: Client> Exchange<'_, C> {
         if let Some(lead) = purpose.lead.take() {
             lead.stored(&object);
         }
-        fetched.origin.release(self.snapshot.pool(self.site), self.snapshot);
+        fetched.origin.release(self.snapshot.pool(self.site), self.snapshot, self.now_ms());
         Step::Hit(object, Serving::Fresh)
     }
 
@@ -209,6 +219,7 @@ impl<C: Client> Exchange<'_, C> {
         };
         let head = std::mem::take(&mut origin.head);
         let withheld = withheld(&head);
+        self.keep_for_client(&head, &withheld);
         let draft = self.draft(&head, terms, &withheld, Content::Whole(body));
         self.outcome.stored = purpose.lead.as_ref().is_none_or(|lead| !lead.is_outdated());
         let limits = &self.snapshot.cache_limits;
@@ -219,7 +230,7 @@ impl<C: Client> Exchange<'_, C> {
         match writer {
             None => {
                 origin.take_body_at_hand();
-                origin.release(self.snapshot.pool(self.site), self.snapshot);
+                origin.release(self.snapshot.pool(self.site), self.snapshot, self.now_ms());
                 self.deliver(&object).await
             }
             Some(writer) => {
@@ -251,7 +262,7 @@ impl<C: Client> Exchange<'_, C> {
             return Ok(Step::Finish);
         };
         if let Some(lead) = purpose.lead.take() {
-            lead.not_shared(self.now_ms, 0);
+            lead.not_shared(self.now_ms(), 0);
         }
         let head = fetched.origin.head.clone();
         let most = self.snapshot.settings.cache.max_object_bytes;
@@ -354,6 +365,7 @@ impl<C: Client> Exchange<'_, C> {
     pub(crate) async fn begin_relay(&mut self, fetched: &Fetched, is_head: bool) -> Result<(), Failure> {
         let head = &fetched.origin.head;
         self.outcome.status = head.status;
+        let now_ms = self.now_ms();
         self.outcome.first_byte_us = self.elapsed_us();
         let out = self.client.head();
         write_status_line(head.status, &head.reason, out);
@@ -364,7 +376,7 @@ impl<C: Client> Exchange<'_, C> {
         }
         if !head.fields.has(FieldId::Date) {
             out.extend_from_slice(b"Date: ");
-            forebay_http::date::write(self.now_ms / 1000, out);
+            forebay_http::date::write(now_ms / 1000, out);
             out.extend_from_slice(b"\r\n");
         }
         out.extend_from_slice(&self.snapshot.via_line);

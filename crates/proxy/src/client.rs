@@ -59,6 +59,10 @@ pub(crate) trait Client {
     /// Ends the body and writes what is still staged.
     fn poll_end(&mut self, cx: &mut Context<'_>, trailers: Option<&[u8]>) -> Poll<Result<(), Failure>>;
 
+    /// Whether the client has broken its connection off; wakes the task when that may have
+    /// changed. One that has only ended its own direction still wants its answer.
+    fn poll_gone(&mut self, cx: &mut Context<'_>) -> bool;
+
     /// No other request is answered on this connection after this one.
     fn close_after(&mut self);
 

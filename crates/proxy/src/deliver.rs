@@ -250,7 +250,7 @@ impl<C: Client> Exchange<'_, C> {
         extra.extend_from_slice(b"\r\n");
         self.outcome.status = 416;
         let why = "none of the ranges lies within the object";
-        let body = crate::answer::stage(self.client, self.snapshot, self.now_ms, 416, why, &extra, is_head);
+        let body = crate::answer::stage(self.client, self.snapshot, self.now_ms(), 416, why, &extra, is_head);
         send(self.client, self.snapshot, &[if is_head { &[] } else { &body }]).await
     }
 
@@ -333,8 +333,10 @@ impl<C: Client> Exchange<'_, C> {
     #[inline]
     fn write_fields(&mut self, object: &Object) {
         let terms = &object.terms;
+        let now_ms = self.now_ms();
         let out = self.client.head();
-        let age_ms = terms.age_ms(self.now_ms);
+        out.extend_from_slice(&self.extra);
+        let age_ms = terms.age_ms(now_ms);
         if self.outcome.part.is_from_cache() || age_ms >= 1000 {
             out.extend_from_slice(b"Age: ");
             let age = (age_ms / 1000).min(1 << 31);
@@ -343,7 +345,7 @@ impl<C: Client> Exchange<'_, C> {
         }
         out.extend_from_slice(&self.snapshot.via_line);
         if self.policy.cache_status {
-            let ttl = Some(terms.ttl_ms(self.now_ms).max(-(1 << 40)));
+            let ttl = Some(terms.ttl_ms(now_ms).max(-(1 << 40)));
             self.outcome.write_cache_status(&self.snapshot.settings.server.name, ttl, out);
         }
     }

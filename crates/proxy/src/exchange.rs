@@ -55,8 +55,13 @@ pub(crate) struct Exchange<'a, C> {
     /// The request's own terms; none unless the policy heeds them.
     pub(crate) directives: RequestDirectives,
     pub(crate) started: Instant,
-    pub(crate) now_ms: u64,
+    /// The moment its decisions are made by, on both clocks; it moves on after each wait.
+    pub(crate) moment: (Instant, u64),
+    /// When the origin was last asked, in milliseconds since the epoch.
+    pub(crate) asked_ms: u64,
     pub(crate) outcome: Outcome,
+    /// Field lines for this client that the object does not have.
+    pub(crate) extra: Vec<u8>,
 }
 
 /// What comes next.
@@ -105,7 +110,7 @@ pub(crate) async fn serve(worker: &Rc<Worker>, stream: Stream, peer: Option<Sock
 async fn exchange(worker: &Rc<Worker>, client: &mut H1, request: &mut Request) -> bool {
     let snapshot = worker.snapshot();
     let received = client.receive(&mut request.head, &snapshot).await;
-    let (started, now_ms) = worker.now();
+    let moment = worker.now();
     let (peer, number) = (client.peer(), client.number());
     let refused = match received {
         Received::Request => client.begin(&request.head, &snapshot).err(),
@@ -131,9 +136,11 @@ async fn exchange(worker: &Rc<Worker>, client: &mut H1, request: &mut Request) -
         site,
         policy,
         directives: RequestDirectives::default(),
-        started,
-        now_ms,
+        started: moment.0,
+        moment,
+        asked_ms: 0,
         outcome: Outcome::default(),
+        extra: Vec::new(),
     };
     if let Err(refused) = routed {
         let ended = Box::pin(exchange.refuse(refused)).await;
@@ -233,10 +240,14 @@ impl<C: Client> Exchange<'_, C> {
 
     /// Whether this object answers this request.
     pub(crate) fn judge(&mut self, object: Arc<Object>) -> Step {
-        let serving = object.terms.serving(self.now_ms, &self.directives);
+        let serving = object.terms.serving(self.now_ms(), &self.directives);
         let miss = |object, forwarded| Step::Miss(Missing { known: Some(object), forwarded });
         if self.worker.cache().is_invalid(&object) {
             return miss(object, "stale");
+        }
+        if !object.terms.is_worth_keeping(self.now_ms()) {
+            self.worker.cache().remove(&object);
+            return Step::Miss(Missing { known: None, forwarded: "stale" });
         }
         match serving {
             Serving::Validate(Doubt::Request) => return miss(object, "request"),
@@ -286,7 +297,7 @@ impl<C: Client> Exchange<'_, C> {
         if status != 405 && status != 421 && status < 500 {
             self.client.close_after();
         }
-        let body = answer::stage(self.client, self.snapshot, self.now_ms, status, why, &extra, is_head);
+        let body = answer::stage(self.client, self.snapshot, self.now_ms(), status, why, &extra, is_head);
         let body: &[u8] = if is_head { &[] } else { &body };
         fetch::send(self.client, self.snapshot, &[body]).await?;
         self.outcome.body_bytes = body.len() as u64;
@@ -323,7 +334,7 @@ impl<C: Client> Exchange<'_, C> {
         let (request, outcome) = (&self.request, &self.outcome);
         let site = self.snapshot.settings.sites.get(self.site);
         let record = Record {
-            unix_ms: self.now_ms,
+            unix_ms: self.now_ms(),
             client: self.peer,
             connection,
             method: if request.head.target.is_empty() { b"" } else { request.head.method.as_bytes() },
@@ -345,6 +356,12 @@ impl<C: Client> Exchange<'_, C> {
         if !self.worker.log().write(&record) {
             self.worker.stats.increment(Counter::LogDropped);
         }
+    }
+
+    /// The moment its decisions are made by, in milliseconds since the epoch.
+    #[inline]
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.moment.1
     }
 
     pub(crate) fn pool(&self) -> &Arc<Pool> {

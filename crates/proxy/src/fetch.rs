@@ -9,11 +9,11 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use forebay_http::Method;
 use forebay_http::framing::BodyLength;
-use forebay_stats::{Counter, Timing};
+use forebay_stats::Counter;
 use forebay_upstream::{Pool, acquire};
 
 use crate::client::Client;
@@ -32,18 +32,19 @@ pub(crate) struct Fetch<'a> {
     pub(crate) request: &'a Request,
     pub(crate) peer: Option<SocketAddr>,
     pub(crate) changes: &'a Changes,
+    /// When it begins, in milliseconds since the epoch.
+    pub(crate) now_ms: u64,
+    /// Nobody else wants the response: it is given up when the client is gone.
+    pub(crate) own: bool,
 }
 
 /// A response whose head is there and whose body is to come.
 pub(crate) struct Fetched {
-    pub(crate) origin: Origin,
+    pub(crate) origin: Box<Origin>,
     /// How its body is framed.
     pub(crate) length: BodyLength,
     /// The request's body, which may still be on its way.
     pub(crate) upload: Upload,
-    /// When the request was sent and when the head came, in milliseconds since the epoch.
-    pub(crate) request_ms: u64,
-    pub(crate) response_ms: u64,
 }
 
 /// How long a client that expects 100 is kept waiting for the origin's word.
@@ -59,7 +60,7 @@ pub(crate) async fn run(fetch: &Fetch<'_>, client: &mut impl Client) -> Result<F
             pool,
             &worker.idle,
             &snapshot.settings.timeouts,
-            worker.now_ms(),
+            fetch.now_ms,
             attempt > 0,
         );
         let connection = connecting.await.map_err(|error| {
@@ -76,10 +77,9 @@ pub(crate) async fn run(fetch: &Fetch<'_>, client: &mut impl Client) -> Result<F
         };
         let mut talk = Talk { fetch, origin, upload, continued: false };
         match talk.run(client).await {
-            Ok((length, request_ms)) => {
+            Ok(length) => {
                 let Talk { origin, upload, .. } = talk;
-                let response_ms = worker.now_ms();
-                return Ok(Fetched { origin, length, upload, request_ms, response_ms });
+                return Ok(Fetched { origin, length, upload });
             }
             Err(Failure::Origin(OriginFailure::ClosedEarly))
                 if talk.origin.is_reused()
@@ -110,7 +110,7 @@ fn count_failure(worker: &Worker, failure: Failure) {
 /// One request on one connection, up to the head of the final response.
 struct Talk<'a, 'f> {
     fetch: &'a Fetch<'f>,
-    origin: Origin,
+    origin: Box<Origin>,
     upload: Upload,
     continued: bool,
 }
@@ -122,11 +122,9 @@ enum Event {
 }
 
 impl Talk<'_, '_> {
-    /// Returns the framing of the final response, and when the request was sent.
-    async fn run(&mut self, client: &mut impl Client) -> Result<(BodyLength, u64), Failure> {
-        let Fetch { worker, snapshot, request, .. } = *self.fetch;
-        let request_ms = worker.now_ms();
-        let sent = Instant::now();
+    /// Returns the framing of the final response.
+    async fn run(&mut self, client: &mut impl Client) -> Result<BodyLength, Failure> {
+        let Fetch { snapshot, request, .. } = *self.fetch;
         let mut interim = 0;
         loop {
             match self.wait(client).await? {
@@ -144,13 +142,12 @@ impl Talk<'_, '_> {
         if self.origin.head.status == 101 && self.fetch.changes.upgrade.is_none() {
             return Err(OriginFailure::Invalid("a change of protocol that nobody asked for").into());
         }
-        worker.stats.record(Timing::OriginFirstByte, sent.elapsed().as_micros() as u64);
         let is_head = request.head.method == Method::Head;
         let length = match self.origin.head.status {
             101 => BodyLength::None,
             _ => self.origin.begin_body(is_head, snapshot)?,
         };
-        Ok((length, request_ms))
+        Ok(length)
     }
 
     /// Waits for the next head, while the request's body goes out.
@@ -191,8 +188,13 @@ impl Talk<'_, '_> {
         {
             return Poll::Ready(result.map(|()| Event::Uploaded));
         }
-        let head = self.origin.poll_head(cx, self.fetch.snapshot);
-        head.map(|result| result.map(|()| Event::Head).map_err(Failure::from))
+        if let Poll::Ready(head) = self.origin.poll_head(cx, self.fetch.snapshot) {
+            return Poll::Ready(head.map(|()| Event::Head).map_err(Failure::from));
+        }
+        if self.fetch.own && client.poll_gone(cx) {
+            return Poll::Ready(Err(Failure::ClientGone));
+        }
+        Poll::Pending
     }
 
     /// Passes an interim response on (RFC 9110 section 15.2).

@@ -23,7 +23,7 @@ pub(crate) struct Fill {
     pub(crate) worker: Rc<Worker>,
     pub(crate) snapshot: Rc<Arc<Snapshot>>,
     pub(crate) pool: Arc<Pool>,
-    pub(crate) origin: Origin,
+    pub(crate) origin: Box<Origin>,
     pub(crate) writer: Writer,
     pub(crate) object: Arc<Object>,
     /// Bytes known already that follow those to be fetched.
@@ -42,7 +42,8 @@ impl Fill {
         match self.fill(&timer, &mut kept).await {
             Ok(trailers) => {
                 let Self { worker, snapshot, pool, origin, mut writer, object, tail } = self;
-                origin.release(&pool, &snapshot);
+                let now_ms = worker.now_ms();
+                origin.release(&pool, &snapshot, now_ms);
                 writer.append(&tail);
                 writer.finish(trailers);
                 if kept {

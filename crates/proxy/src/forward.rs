@@ -83,11 +83,7 @@ pub(crate) fn write_head(
     write_line(out, b"Via", &snapshot.via);
     write_forwarded(fields, &request.authority, &snapshot.settings.server, peer, out);
     write_changes(changes, out);
-    let targeted = &snapshot.settings.cache.policy.targeted_fields;
-    if targeted.iter().any(|name| name.eq_ignore_ascii_case("Surrogate-Control")) {
-        let name = &snapshot.settings.server.name;
-        out.extend_from_slice(format!("Surrogate-Capability: {name}=\"Surrogate/1.0\"\r\n").as_bytes());
-    }
+    out.extend_from_slice(&snapshot.capability_line);
     out.extend_from_slice(b"\r\n");
 }
 
@@ -152,7 +148,7 @@ fn write_forwarded(
                 out.extend_from_slice(b", ");
             }
         }
-        out.extend_from_slice(ip.map_or("unknown".into(), |ip| ip.to_string()).as_bytes());
+        write_ip(ip, out);
         out.extend_from_slice(b"\r\n");
         write_line(out, b"X-Forwarded-Host", given(FieldId::XForwardedHost).unwrap_or(authority));
         write_line(out, b"X-Forwarded-Proto", given(FieldId::XForwardedProto).unwrap_or(b"http"));
@@ -165,13 +161,29 @@ fn write_forwarded(
                 out.extend_from_slice(b", ");
             }
         }
-        let node = match ip {
-            Some(IpAddr::V4(v4)) => v4.to_string(),
-            Some(IpAddr::V6(v6)) => format!("\"[{v6}]\""),
-            None => "unknown".into(),
-        };
-        out.extend_from_slice(format!("for={node};host=\"").as_bytes());
+        out.extend_from_slice(b"for=");
+        let is_v6 = matches!(ip, Some(IpAddr::V6(_)));
+        out.extend_from_slice(if is_v6 { b"\"[" } else { b"" });
+        write_ip(ip, out);
+        out.extend_from_slice(if is_v6 { b"]\"" } else { b"" });
+        out.extend_from_slice(b";host=\"");
         out.extend_from_slice(authority);
         out.extend_from_slice(b"\";proto=http\r\n");
+    }
+}
+
+/// Appends an address; four numbers are written without the formatting machinery.
+fn write_ip(ip: Option<IpAddr>, out: &mut Vec<u8>) {
+    match ip {
+        None => out.extend_from_slice(b"unknown"),
+        Some(IpAddr::V4(v4)) => {
+            for (at, octet) in v4.octets().into_iter().enumerate() {
+                if at > 0 {
+                    out.push(b'.');
+                }
+                out.extend_from_slice(itoa::Buffer::new().format(octet).as_bytes());
+            }
+        }
+        Some(IpAddr::V6(v6)) => out.extend_from_slice(v6.to_string().as_bytes()),
     }
 }

@@ -47,6 +47,8 @@ pub(crate) struct H1 {
     keep_alive: Cell<bool>,
     /// The peer has ended its direction.
     input_ended: bool,
+    /// Something was seen to follow the request: there is nothing more to watch for.
+    watched: bool,
     broken: bool,
 }
 
@@ -78,6 +80,7 @@ impl H1 {
             http10: false,
             keep_alive: Cell::new(true),
             input_ended: false,
+            watched: false,
             broken: false,
         }
     }
@@ -169,6 +172,7 @@ impl H1 {
             && !self.worker.is_draining();
         self.keep_alive.set(keep);
         self.output = Outgoing::new(self.worker.take_scratch());
+        self.watched = false;
         self.body_read = 0;
         self.body_limit = limits.request_body_bytes;
         self.incoming = Incoming::none();
@@ -340,6 +344,9 @@ impl Client for H1 {
         if framing == Framing::Stream && !chunked && has_body {
             self.keep_alive.set(false);
         }
+        if self.worker.is_draining() {
+            self.keep_alive.set(false);
+        }
         let keep = self.keep_alive.get();
         let out = self.output.stage();
         match framing {
@@ -368,6 +375,24 @@ impl Client for H1 {
     fn poll_end(&mut self, cx: &mut Context<'_>, trailers: Option<&[u8]>) -> Poll<Result<(), Failure>> {
         let sent = ready!(self.output.poll_end(&mut self.stream, cx, trailers));
         Poll::Ready(self.failed(sent))
+    }
+
+    fn poll_gone(&mut self, cx: &mut Context<'_>) -> bool {
+        // What follows the request, be it another or the end, is left for its time.
+        if self.watched || !self.input.is_empty() {
+            return false;
+        }
+        match self.stream.poll_peek(cx) {
+            Poll::Pending => false,
+            Poll::Ready(Ok(_)) => {
+                self.watched = true;
+                false
+            }
+            Poll::Ready(Err(_)) => {
+                self.broken = true;
+                true
+            }
+        }
     }
 
     fn close_after(&mut self) {

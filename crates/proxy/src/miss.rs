@@ -18,7 +18,7 @@ use forebay_cache::{Object, Turn};
 use forebay_config::settings::Policy;
 use forebay_http::Method;
 use forebay_http::fields::{FieldId, set};
-use forebay_stats::Counter;
+use forebay_stats::{Counter, Timing};
 
 use crate::client::Client;
 use crate::exchange::{Exchange, Missing, Step};
@@ -69,7 +69,7 @@ impl<C: Client> Exchange<'_, C> {
                 Turn::Wait(waiter) => waiter.landed().await,
             };
             // Time has passed: an object must be judged by the clock of its arrival.
-            self.now_ms = self.worker.now_ms();
+            self.moment = self.worker.now();
             match landing {
                 Landing::Stored(object) => match self.judge_landed(object) {
                     Some(step) => return Ok(step),
@@ -99,7 +99,7 @@ impl<C: Client> Exchange<'_, C> {
         }
         let cache = self.worker.cache();
         let key = cache.key(&self.request.key);
-        cache.turn(&key, fields, self.policy, known, self.now_ms, &self.snapshot.cache_limits)
+        cache.turn(&key, fields, self.policy, known, self.now_ms(), &self.snapshot.cache_limits)
     }
 
     fn is_being_fetched(&self, known: Option<&Arc<Object>>) -> bool {
@@ -145,7 +145,7 @@ impl<C: Client> Exchange<'_, C> {
         let changes = changes_for(known.as_deref(), self.request.head.fields.has(FieldId::Range));
         let mut purpose = Purpose { lead, known, store: true, changes };
         loop {
-            match self.ask(&purpose.changes).await {
+            match self.ask(&purpose.changes, false).await {
                 Ok(fetched) => match self.arrived(fetched, &mut purpose).await? {
                     Some(step) => return Ok(step),
                     // The parts did not fit together: now the whole.
@@ -181,13 +181,13 @@ impl<C: Client> Exchange<'_, C> {
     pub(crate) fn may_stand_in(&self, object: &Object) -> bool {
         object.whole().is_some_and(|body| body.whole().is_some())
             && !self.worker.cache().is_invalid(object)
-            && object.terms.may_replace_error(self.now_ms, &self.directives)
+            && object.terms.may_replace_error(self.now_ms(), &self.directives)
     }
 
     /// Sends the request to the origin and waits for the head of its response.
-    pub(crate) async fn ask(&mut self, changes: &Changes) -> Result<Fetched, Failure> {
+    pub(crate) async fn ask(&mut self, changes: &Changes, own: bool) -> Result<Fetched, Failure> {
         forebay_http::framing::remove_hop_by_hop(&mut self.request.head.fields);
-        let asked = std::time::Instant::now();
+        let (asked, now_ms) = self.moment;
         let fetch = Fetch {
             worker: self.worker,
             snapshot: self.snapshot,
@@ -195,13 +195,18 @@ impl<C: Client> Exchange<'_, C> {
             request: self.request,
             peer: self.peer,
             changes,
+            now_ms,
+            own,
         };
         let fetched = fetch::run(&fetch, self.client).await;
-        self.outcome.upstream_us += asked.elapsed().as_micros() as u64;
+        self.moment = self.worker.now();
+        let waited_us = (self.moment.0 - asked).as_micros() as u64;
+        self.outcome.upstream_us += waited_us;
         let fetched = fetched?;
+        self.worker.stats.record(Timing::OriginFirstByte, waited_us);
+        self.asked_ms = now_ms;
         self.outcome.upstream = Some(Arc::clone(fetched.origin.label()));
         self.outcome.origin_status = fetched.origin.head.status;
-        self.now_ms = fetched.response_ms;
         Ok(fetched)
     }
 
@@ -222,7 +227,7 @@ impl<C: Client> Exchange<'_, C> {
         if store {
             self.request.write_key(self.policy);
         }
-        let fetched = self.ask(&changes).await?;
+        let fetched = self.ask(&changes, true).await?;
         let mut purpose = Purpose { lead: None, known: None, store, changes };
         match self.arrived(fetched, &mut purpose).await? {
             Some(step) => Ok(step),
@@ -268,7 +273,7 @@ impl Exchange<'_, H1> {
             body: self.body_framing(),
             ..Changes::default()
         };
-        let mut fetched = self.ask(&changes).await?;
+        let mut fetched = self.ask(&changes, true).await?;
         let mut purpose = Purpose { lead: None, known: None, store: false, changes };
         if fetched.origin.head.status != 101 {
             return match self.arrived(fetched, &mut purpose).await? {

@@ -35,25 +35,25 @@ pub(crate) struct Origin {
 
 impl Origin {
     /// Stages `request` (a head, with or without the start of its body) for this connection.
-    pub(crate) fn new(worker: &Rc<Worker>, connection: Connection, request: Vec<u8>) -> Self {
+    pub(crate) fn new(worker: &Rc<Worker>, connection: Connection, request: Vec<u8>) -> Box<Self> {
         worker.stats.increment(Counter::OriginRequests);
         worker.stats.increment(if connection.reused {
             Counter::OriginReuses
         } else {
             Counter::OriginConnects
         });
-        Self {
+        Box::new(Self {
             worker: Rc::clone(worker),
             connection,
             input: Buffer::new(&worker.buffers),
             output: Outgoing::new(request),
             incoming: Incoming::none(),
-            head: ResponseHead::default(),
+            head: worker.take_head(),
             received: 0,
             keep_alive: true,
             broken: false,
             request_sent: false,
-        }
+        })
     }
 
     pub(crate) fn is_reused(&self) -> bool {
@@ -203,18 +203,18 @@ impl Origin {
     }
 
     /// Ends the exchange: the connection is kept if it can carry another.
-    pub(crate) fn release(self, pool: &Pool, snapshot: &Snapshot) {
+    pub(crate) fn release(self: Box<Self>, pool: &Pool, snapshot: &Snapshot, now_ms: u64) {
         let reusable = self.keep_alive
             && !self.broken
             && self.request_sent
             && self.incoming.is_complete()
             && self.input.is_empty();
-        self.worker.put_scratch(self.output.into_buffer());
+        let Self { worker, connection, output, head, .. } = *self;
+        worker.put_scratch(output.into_buffer());
+        worker.put_head(head);
         if reusable {
-            let settings = &snapshot.settings;
-            let until = self.worker.now_ms()
-                + settings.timeouts.upstream_keep_alive.as_millis() as u64;
-            self.worker.idle.put(self.connection, pool.settings.idle_connections, until);
+            let until = now_ms + snapshot.settings.timeouts.upstream_keep_alive.as_millis() as u64;
+            worker.idle.put(connection, pool.settings.idle_connections, until);
         }
     }
 

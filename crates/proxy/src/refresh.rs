@@ -39,7 +39,7 @@ impl Refresh {
     async fn run(mut self) {
         let mut nobody = Nobody { timer: self.worker.timers.timer(), head: Vec::new() };
         let policy = self.snapshot.policy(self.site, self.request.path());
-        let (started, now_ms) = self.worker.now();
+        let moment = self.worker.now();
         let mut exchange = Exchange {
             worker: &self.worker,
             snapshot: &self.snapshot,
@@ -49,12 +49,14 @@ impl Refresh {
             site: self.site,
             policy,
             directives: RequestDirectives::default(),
-            started,
-            now_ms,
+            started: moment.0,
+            moment,
+            asked_ms: 0,
             outcome: Outcome::default(),
+            extra: Vec::new(),
         };
         let changes = changes_for(Some(&self.known), false);
-        match exchange.ask(&changes).await {
+        match exchange.ask(&changes, false).await {
             Ok(fetched) => {
                 let known = Some(Arc::clone(&self.known));
                 let mut purpose = Purpose { lead: Some(self.lead), known, store: true, changes };
@@ -116,6 +118,10 @@ impl Client for Nobody {
 
     fn poll_end(&mut self, _: &mut Context<'_>, _: Option<&[u8]>) -> Poll<Result<(), Failure>> {
         Poll::Ready(Ok(()))
+    }
+
+    fn poll_gone(&mut self, _: &mut Context<'_>) -> bool {
+        false
     }
 
     fn close_after(&mut self) {}

@@ -52,7 +52,7 @@ pub(crate) async fn run<C: Client>(
     std::future::poll_fn(|cx| exchange.client.poll_end(cx, trailers)).await?;
     if fetched.upload.is_over() {
         let pool = exchange.snapshot.pool(exchange.site);
-        fetched.origin.release(pool, exchange.snapshot);
+        fetched.origin.release(pool, exchange.snapshot, exchange.now_ms());
     }
     Ok(captured)
 }
@@ -73,6 +73,9 @@ async fn next<C: Client>(
             Poll::Pending => match exchange.client.poll_send(cx, &[]) {
                 // While the body makes no progress, what is staged must not wait for it.
                 Poll::Ready(Err(failure)) => Poll::Ready(Err(failure)),
+                _ if fetched.upload.is_over() && exchange.client.poll_gone(cx) => {
+                    Poll::Ready(Err(Failure::ClientGone))
+                }
                 _ => Poll::Pending,
             },
             Poll::Ready(read) => Poll::Ready(read.map_err(Failure::from)),

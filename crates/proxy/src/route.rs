@@ -25,6 +25,7 @@ impl Request {
         match self.head.method {
             Method::Connect => Err(Refused::new(405, "this is not a forward proxy")),
             Method::Trace => Err(Refused::new(405, "TRACE is not allowed")),
+            Method::Options => self.count_forwarding().and_then(|()| self.check_expectation().map(|()| site)),
             _ => self.check_expectation().map(|()| site),
         }
     }
@@ -43,12 +44,13 @@ impl Request {
             (None, _) if self.head.http10 => b"",
             _ => return Err(BAD_HOST),
         };
-        if !host.is_empty() && uri::parse_host(host).is_none() {
-            return Err(BAD_HOST);
-        }
         let (authority, target) = match uri::parse_target(&self.head.target).ok_or(BAD_TARGET)? {
             Target::Origin(target) => (host, target),
             Target::Absolute { scheme, authority, path } => {
+                // The field is not used then, but it must not be something else than a host.
+                if !host.is_empty() && uri::parse_host(host).is_none() {
+                    return Err(BAD_HOST);
+                }
                 if !scheme.eq_ignore_ascii_case(b"http") && !scheme.eq_ignore_ascii_case(b"https") {
                     return Err(BAD_TARGET);
                 }
@@ -63,20 +65,33 @@ impl Request {
         if authority.is_empty() && !self.head.http10 {
             return Err(BAD_HOST);
         }
-        self.authority.extend(authority.iter().map(u8::to_ascii_lowercase));
         self.target.extend_from_slice(target);
-        let host = uri::parse_host(&self.authority);
-        if host.is_some_and(|host| host.port == Some(80)) {
-            let colon = self.authority.iter().rposition(|&byte| byte == b':');
-            self.authority.truncate(colon.unwrap_or(self.authority.len()));
+        let parts = uri::parse_host(authority);
+        if parts.is_none() && !authority.is_empty() {
+            return Err(BAD_HOST);
         }
-        if let Some(host) = uri::parse_host(&self.authority) {
-            self.host.extend_from_slice(host.name);
-        }
+        let (name, port) = parts.map_or((authority, None), |parts| (parts.name, parts.port));
+        self.host.extend(name.iter().map(u8::to_ascii_lowercase));
+        // The scheme's own port is left out, so that it makes no other key.
+        let shown = if port == Some(80) { name } else { authority };
+        self.authority.extend(shown.iter().map(u8::to_ascii_lowercase));
         if self.host.ends_with(b".") {
             self.host.pop();
         }
         Ok(())
+    }
+
+    /// RFC 9110 section 7.6.2: with none left, the request is answered here.
+    fn count_forwarding(&mut self) -> Result<(), Refused> {
+        let left = self.head.fields.get(FieldId::MaxForwards).and_then(forebay_http::framing::number);
+        match left {
+            None => Ok(()),
+            Some(0) => Err(Refused::new(200, "")),
+            Some(left) => {
+                self.head.fields.set(FieldId::MaxForwards, (left - 1).to_string().as_bytes());
+                Ok(())
+            }
+        }
     }
 
     fn check_expectation(&self) -> Result<(), Refused> {
@@ -141,7 +156,7 @@ impl Request {
 
     /// `Allow`, for 405.
     pub(crate) fn write_allow(&self, snapshot: &Snapshot, site: usize, status: u16, out: &mut Vec<u8>) {
-        if status != 405 {
+        if status != 405 && status != 200 {
             return;
         }
         let site = site.min(snapshot.site(&self.host).unwrap_or(usize::MAX));

@@ -290,7 +290,9 @@ impl Control {
             return Ok(Vec::new());
         }
         let listening = self.listening.lock();
-        let is_new = |wanted: &&ListenAddress| !listening.iter().any(|(configured, _)| configured == *wanted);
+        let is_new = |wanted: &&ListenAddress| {
+            !listening.iter().any(|(configured, bound)| configured == *wanted || bound == *wanted)
+        };
         let new: Vec<ListenAddress> = settings.listen.iter().filter(is_new).cloned().collect();
         drop(listening);
         bind_all(&new, self.workers.len())
@@ -302,7 +304,7 @@ impl Control {
             return;
         }
         self.listening.lock().retain(|(configured, bound)| {
-            let stays = settings.listen.contains(configured);
+            let stays = settings.listen.contains(configured) || settings.listen.contains(bound);
             if !stays {
                 for worker in &self.workers {
                     let _ = worker.send(Order::Unlisten(bound.clone()));

@@ -25,6 +25,8 @@ pub(crate) struct Snapshot {
     pub(crate) via: Vec<u8>,
     /// The whole line of it, for answers.
     pub(crate) via_line: Vec<u8>,
+    /// How this cache tells origins that it heeds Surrogate-Control; empty where it does not.
+    pub(crate) capability_line: Vec<u8>,
     site_pools: Vec<Arc<Pool>>,
     exact: HashMap<Box<[u8]>, usize>,
     /// `.shop.example` of `*.shop.example`; the longest first.
@@ -50,6 +52,7 @@ impl Snapshot {
             cache_limits: CacheLimits { waiters: limits.waiters, variants: limits.variants },
             via: format!("1.1 {}", settings.server.name).into_bytes(),
             via_line: format!("Via: 1.1 {}\r\n", settings.server.name).into_bytes(),
+            capability_line: capability_line(&settings),
             site_pools: Vec::new(),
             exact: HashMap::new(),
             suffixes: Vec::new(),
@@ -106,6 +109,14 @@ impl Snapshot {
         let rule = site.paths.iter().find(|rule| glob::path_matches(rule.pattern.as_bytes(), path));
         rule.map_or(&site.policy, |rule| &rule.policy)
     }
+}
+
+fn capability_line(settings: &Settings) -> Vec<u8> {
+    let heeds = |name: &String| name.eq_ignore_ascii_case("Surrogate-Control");
+    if !settings.cache.policy.targeted_fields.iter().any(heeds) {
+        return Vec::new();
+    }
+    format!("Surrogate-Capability: {}=\"Surrogate/1.0\"\r\n", settings.server.name).into_bytes()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use arc_swap::ArcSwap;
 use forebay_cache::Cache;
 use forebay_config::settings::ListenAddress;
-use forebay_http::RequestHead;
+use forebay_http::{RequestHead, ResponseHead};
 use forebay_stats::{Counter, Registry, WorkerStats};
 use forebay_upstream::{Idle, Stream};
 use tokio::sync::{Notify, mpsc};
@@ -61,6 +61,7 @@ pub(crate) struct Worker {
     snapshot: RefCell<Rc<Arc<Snapshot>>>,
     generation: Cell<u64>,
     requests: RefCell<Vec<Box<Request>>>,
+    heads: RefCell<Vec<ResponseHead>>,
     scratch: RefCell<Vec<Vec<u8>>>,
     /// A moment on both clocks.
     clock: Cell<(Instant, u64)>,
@@ -100,6 +101,7 @@ impl Worker {
             snapshot: RefCell::new(Rc::new(shared.snapshot.load_full())),
             generation: Cell::new(shared.generation.load(Relaxed)),
             requests: RefCell::default(),
+            heads: RefCell::default(),
             scratch: RefCell::default(),
             connections: Cell::new(0),
             draining: Cell::new(false),
@@ -162,6 +164,17 @@ impl Worker {
         let mut spare = self.requests.borrow_mut();
         if spare.len() < MOST_SPARE && request.head.fields.heap_bytes() < 16 << 10 {
             spare.push(request);
+        }
+    }
+
+    pub(crate) fn take_head(&self) -> ResponseHead {
+        self.heads.borrow_mut().pop().unwrap_or_default()
+    }
+
+    pub(crate) fn put_head(&self, head: ResponseHead) {
+        let mut spare = self.heads.borrow_mut();
+        if spare.len() < MOST_SPARE && (1..16 << 10).contains(&head.fields.heap_bytes()) {
+            spare.push(head);
         }
     }
 

@@ -29,6 +29,15 @@ impl Stream {
         }
     }
 
+    /// Looks whether there is something to read, without taking it; an error when
+    /// the peer has reset the connection. On Unix sockets that is not to be seen.
+    pub fn poll_peek(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Tcp(stream) => stream.poll_peek(cx, &mut ReadBuf::new(&mut [0])),
+            Self::Unix(_) => Poll::Pending,
+        }
+    }
+
     /// Reads into `buffer`; 0 is the end of the stream.
     pub fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         let mut buffer = ReadBuf::new(buffer);

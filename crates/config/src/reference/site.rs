@@ -40,7 +40,7 @@ pub(crate) static POOL: &[Setting<Pool>] = &[
     .between(0, 100_000)
     .row(
         "pool",
-        "32",
+        "128",
         "8",
         "Idle connections kept open to each server by each worker; 0: a connection for every request.",
     ),

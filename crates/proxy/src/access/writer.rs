@@ -130,6 +130,7 @@ impl AccessLog {
     }
 
     /// Lines that were taken from the workers but could not be written.
+    #[cfg(test)]
     pub(crate) fn lost_lines(&self) -> u64 {
         self.shared.lost.load(Ordering::Relaxed)
     }

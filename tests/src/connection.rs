@@ -58,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) live: Mutex<Vec<Arc<Stream>>>,
     pub(crate) stray: Mutex<Vec<u8>>,
     pub(crate) stopped: AtomicBool,
+    /// Why requests could not be read: the program must never send such.
+    pub(crate) malformed: Mutex<Vec<String>>,
 }
 
 impl std::fmt::Debug for Shared {
@@ -141,6 +143,13 @@ impl Connection {
     /// The next bytes of a body as they arrive; `None` at its end.
     pub fn request_piece(&mut self, framing: &mut Framing) -> Result<Option<Vec<u8>>, Broken> {
         self.wire.piece(framing, &mut Fields::default())
+    }
+
+    /// Notes that a request ended as it must not.
+    pub(crate) fn note(&self, end: Broken) {
+        if let Broken::Malformed(why) = end {
+            self.shared.malformed.lock().unwrap().push(why);
+        }
     }
 
     /// Adds a request to the record.

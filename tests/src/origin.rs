@@ -184,6 +184,13 @@ impl Drop for Origin {
     fn drop(&mut self) {
         self.kill();
         let threads: Vec<_> = self.threads.lock().unwrap().drain(..).collect();
+        if !std::thread::panicking() {
+            let malformed = self.shared.malformed.lock().unwrap();
+            assert!(
+                malformed.is_empty(),
+                "the origin was sent malformed requests: {malformed:?}"
+            );
+        }
         // A script waiting for a moment that a failed test never announced would hold this up.
         if !std::thread::panicking() {
             for thread in threads.into_iter().filter(JoinHandle::is_finished) {
@@ -203,7 +210,10 @@ fn serve(
         while connection.is_open() {
             match connection.request() {
                 Ok(request) => script(&request, connection),
-                Err(_) => break,
+                Err(end) => {
+                    connection.note(end);
+                    break;
+                }
             }
         }
     }

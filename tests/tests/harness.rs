@@ -139,3 +139,12 @@ fn client_agrees_with_nginx() {
     assert_eq!(client.read().status, 400);
     client.expect_close();
 }
+
+#[test]
+#[should_panic(expected = "malformed requests")]
+fn origin_calls_lenient_requests_malformed() {
+    let origin = Origin::fixed(reply(200, &[], ""));
+    let mut client = client_of(&origin);
+    client.send("GET / HTTP/1.1\r\nHost : a\r\n\r\n");
+    client.expect_close();
+}

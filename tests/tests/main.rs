@@ -16,6 +16,8 @@ mod framing_request;
 mod framing_response;
 mod malformed_request;
 mod poisoning;
+mod reuse;
+mod splits;
 mod truncation;
 mod uploads;
 
@@ -31,6 +33,7 @@ mod cache_memory;
 mod cache_methods;
 mod cache_overrides;
 mod cache_partial;
+mod cache_races;
 mod cache_ranges;
 mod cache_requests;
 mod cache_stale;
@@ -41,6 +44,7 @@ mod coalescing;
 mod coalescing_apart;
 
 mod drain;
+mod garbage;
 mod life;
 mod limits;
 mod real_nginx;

@@ -292,6 +292,8 @@ fn nobody_gets_a_wrong_answer_from_a_failing_origin() {
     let mut forebay = Forebay::start(&config(&origin));
     crowd(&forebay, 8, |question, received| match received {
         Ok(response) if matches!(response.status, 502 | 504) => {}
+        // A HEAD cannot tell that the origin will break its word.
+        Ok(response) if question.head && response.number("content-length") == Some(100_000) => {}
         Ok(response) => assert!(
             question.accepts(&response),
             "{} gave {response:#?}",

@@ -369,6 +369,11 @@ impl Reader {
             return Poll::Ready(self.take(whole.chunks.iter(), 0, max, out));
         }
         let mut growing = body.growing.lock();
+        // Another worker may have completed it between the look above and the lock.
+        if let Some(whole) = body.whole.get() {
+            drop(growing);
+            return Poll::Ready(self.take(whole.chunks.iter(), 0, max, out));
+        }
         if self.at < growing.len {
             let start = growing.start;
             let read = self.take(growing.pieces.iter(), start, max, out);

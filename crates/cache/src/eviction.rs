@@ -33,6 +33,8 @@ pub(crate) struct Queues {
     main_bytes: u64,
     ghosts: VecDeque<u64>,
     ghost_set: HashSet<u64>,
+    /// At so many items those of gone objects are looked for.
+    tidy_at: usize,
 }
 
 impl Queues {
@@ -99,15 +101,16 @@ impl Queues {
         }
     }
 
-    /// Items that the index has dropped are taken out when they outnumber the others.
-    pub(crate) fn tidy(&mut self, live: usize, is_live: impl Fn(&Item) -> bool) {
-        if self.small.len() + self.main.len() < 2 * live + 1024 {
+    /// Items that the index has dropped are taken out before they outnumber the others.
+    pub(crate) fn tidy(&mut self, is_live: impl Fn(&Item) -> bool) {
+        if self.small.len() + self.main.len() < self.tidy_at.max(1024) {
             return;
         }
         self.small.retain(&is_live);
         self.main.retain(&is_live);
         self.small_bytes = self.small.iter().map(|item| item.bytes).sum();
         self.main_bytes = self.main.iter().map(|item| item.bytes).sum();
+        self.tidy_at = 2 * (self.small.len() + self.main.len());
     }
 }
 

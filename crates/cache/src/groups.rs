@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::hash::Hasher;
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use parking_lot::RwLock;
 use rapidhash::fast::RapidHasher;
 
@@ -21,6 +23,8 @@ pub struct Mark {
 #[derive(Debug, Default)]
 pub struct Groups {
     seed: u64,
+    /// Invalidations so far.
+    moment: AtomicU64,
     state: RwLock<State>,
 }
 
@@ -29,8 +33,10 @@ struct State {
     /// Generation of groups that are not in the map.
     floor: u64,
     generations: HashMap<u64, u64>,
-    last: u64,
 }
+
+/// A generation that no group has.
+const NEVER: u64 = u64::MAX;
 
 /// Groups remembered; beyond, all are invalidated together and forgotten.
 const MOST_GROUPS: usize = 1 << 17;
@@ -38,21 +44,28 @@ const MOST_GROUPS: usize = 1 << 17;
 impl Groups {
     /// No group was invalidated yet.
     pub fn new(seed: u64) -> Self {
-        Self { seed, state: RwLock::default() }
+        Self { seed, moment: AtomicU64::new(0), state: RwLock::default() }
     }
 
-    /// The mark of an object of `origin` that names `group` (a group's name belongs to its origin, section 2).
-    pub fn mark(&self, origin: &[u8], group: &[u8]) -> Mark {
+    /// How many invalidations there were: taken when a response is asked for.
+    pub fn moment(&self) -> u64 {
+        self.moment.load(Relaxed)
+    }
+
+    /// The mark of an object of `origin` that names `group` (a group's name belongs to its
+    /// origin, section 2) and was asked for at `asked`. It is outdated from the start when the
+    /// group was invalidated since.
+    pub fn mark(&self, origin: &[u8], group: &[u8], asked: u64) -> Mark {
         let group = self.group(origin, group);
-        Mark { group, generation: self.state.read().generation(group) }
+        let generation = self.state.read().generation(group);
+        Mark { group, generation: if generation > asked { NEVER } else { generation } }
     }
 
     /// Makes every object that is in the group now invalid.
     pub fn invalidate(&self, origin: &[u8], group: &[u8]) {
         let group = self.group(origin, group);
         let mut state = self.state.write();
-        state.last += 1;
-        let generation = state.last;
+        let generation = self.moment.fetch_add(1, Relaxed) + 1;
         if state.generations.len() >= MOST_GROUPS {
             state.generations.clear();
             state.floor = generation;
@@ -88,9 +101,11 @@ mod tests {
     #[test]
     fn only_marks_made_before_the_invalidation_are_outdated() {
         let groups = Groups::new(1);
-        let (before, other) = (groups.mark(b"a", b"news"), groups.mark(b"b", b"news"));
+        let asked = groups.moment();
+        let (before, other) = (groups.mark(b"a", b"news", asked), groups.mark(b"b", b"news", asked));
         groups.invalidate(b"A", b"news");
-        let after = groups.mark(b"a", b"news");
+        let after = groups.mark(b"a", b"news", groups.moment());
+        assert!(!groups.are_current(&[groups.mark(b"a", b"news", asked)]), "asked for before");
         assert!(!groups.are_current(&[other, before]));
         assert!(groups.are_current(&[other, after]));
     }

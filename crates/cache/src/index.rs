@@ -16,16 +16,19 @@ use hashbrown::hash_table::Entry as Slot;
 use parking_lot::Mutex;
 
 use crate::body::Body;
-use crate::budget::Budget;
+use crate::budget::{Budget, Charge, allocated};
 use crate::eviction::{Item, Queues, Standing};
 use crate::flight::{Flight, Landing, Lead, Waiter};
 use crate::groups::Groups;
 use crate::key::Key;
-use crate::object::{Content, Draft, Object};
+use crate::object::{Content, Draft, ENTRY_BYTES, Object};
 use crate::ranges::Ranges;
 
 /// How many parts the index has; a power of two.
 const SHARDS: usize = 64;
+
+/// The id of no object: an item of the queues that has it is a [`Shun`].
+const MARK: u64 = 0;
 
 /// Limits of the index that are settings.
 #[derive(Clone, Copy, Debug)]
@@ -60,8 +63,15 @@ struct Entry {
     /// Newest last.
     variants: Vec<Arc<Object>>,
     flight: Option<Arc<Flight>>,
+    shun: Option<Shun>,
+}
+
+/// The response for this key was not one to share. It leaves with the queues like an object.
+#[derive(Debug)]
+struct Shun {
     /// Until then requests for this key do not wait for each other.
-    shunned_until_ms: u64,
+    until_ms: u64,
+    charge: Charge,
 }
 
 /// What a look-up found.
@@ -82,8 +92,10 @@ pub enum Turn {
     Lead(Lead),
     /// Another's; the caller waits.
     Wait(Waiter),
-    /// The caller's, for itself alone: responses for this key are not shared, or too many wait.
+    /// The caller's, for itself alone: too many wait already.
     Alone,
+    /// The caller's, for itself alone: responses for this key were not shared lately.
+    Shunned,
     /// Meanwhile there is an object that was not there before.
     Landed(Arc<Object>),
 }
@@ -165,7 +177,7 @@ impl Cache {
         match &entry.flight {
             Some(flight) if flight.waiters() < limits.waiters => Turn::Wait(Waiter::new(flight)),
             Some(_) => Turn::Alone,
-            None if entry.shunned_until_ms > now_ms => Turn::Alone,
+            None if entry.is_shunned(now_ms) => Turn::Shunned,
             None => {
                 let flight = Flight::new();
                 entry.flight = Some(Arc::clone(&flight));
@@ -246,7 +258,7 @@ impl Cache {
             gone.push(entry.variants.remove(0));
         }
         entry.variants.push(object);
-        entry.shunned_until_ms = 0;
+        entry.shun = None;
         drop(shard);
         self.objects.fetch_add(1, Relaxed);
         self.objects.fetch_sub(gone.len() as u64, Relaxed);
@@ -256,10 +268,7 @@ impl Cache {
     /// how many others had to go for it.
     pub fn settle(&self, object: &Arc<Object>) -> u64 {
         let item = Item { hash: object.hash, id: object.id, bytes: object.memory_bytes() };
-        let mut queues = self.queues.lock();
-        queues.insert(item);
-        queues.tidy(self.objects() as usize, |item| self.is_live(item));
-        drop(queues);
+        self.enqueue(item);
         self.make_room()
     }
 
@@ -347,7 +356,13 @@ impl Cache {
         let mut evicted = 0;
         while excess > 0 {
             let Some(item) = self.victim() else { break };
-            let taken = self.shard(item.hash).lock().take(item.hash, item.id);
+            let mut shard = self.shard(item.hash).lock();
+            if item.id == MARK {
+                excess = excess.saturating_sub(shard.take_mark(item.hash));
+                continue;
+            }
+            let taken = shard.take(item.hash, item.id);
+            drop(shard);
             if let Some(object) = taken {
                 excess = excess.saturating_sub(object.memory_bytes());
                 evicted += 1;
@@ -360,40 +375,46 @@ impl Cache {
     fn victim(&self) -> Option<Item> {
         let mut queues = self.queues.lock();
         queues.victim(
-            |item| match item.id {
-                // A mark without an object: it goes, and is no object less.
-                0 => Standing::Heat(0),
-                _ => self.held(item, Object::heat).map_or(Standing::Gone, Standing::Heat),
-            },
+            |item| self.standing(item),
             |item, heat| {
-                self.held(item, |object| object.set_heat(heat));
+                if let Some(object) = self.shard(item.hash).lock().held(item) {
+                    object.set_heat(heat);
+                }
             },
         )
     }
 
-    fn is_live(&self, item: &Item) -> bool {
+    /// What the index knows of an item of the queues.
+    fn standing(&self, item: &Item) -> Standing {
+        let shard = self.shard(item.hash).lock();
         match item.id {
-            0 => self.shard(item.hash).lock().table.find(item.hash, |entry| entry.hash == item.hash).is_some(),
-            _ => self.held(item, |_| ()).is_some(),
+            MARK if shard.is_marked(item.hash) => Standing::Heat(0),
+            MARK => Standing::Gone,
+            _ => shard.held(item).map_or(Standing::Gone, |object| Standing::Heat(object.heat())),
         }
     }
 
-    /// Looks at the object an item stands for, if the index still has it.
-    fn held<T>(&self, item: &Item, look: impl FnOnce(&Object) -> T) -> Option<T> {
-        let shard = self.shard(item.hash).lock();
-        holds(&shard.table, item).map(|object| look(object))
-    }
-
+    /// Notes that the response for a key was not one to share.
     pub(crate) fn shun(&self, hash: u64, key: &[u8], until_ms: u64) {
         let mut shard = self.shard(hash).lock();
         let entry = shard.entry_or_new(&Key { text: key, hash });
-        let is_new = entry.shunned_until_ms == 0;
-        entry.shunned_until_ms = until_ms.max(1);
-        drop(shard);
-        if is_new {
-            // A mark without an object leaves with the queue like an object would.
-            self.queues.lock().insert(Item { hash, id: 0, bytes: 256 });
+        if let Some(shun) = &mut entry.shun {
+            shun.until_ms = until_ms;
+            return;
         }
+        let mut charge = Charge::new(&self.budget);
+        charge.set(ENTRY_BYTES as u64 + allocated(key.len()));
+        let bytes = charge.bytes();
+        entry.shun = Some(Shun { until_ms, charge });
+        drop(shard);
+        self.enqueue(Item { hash, id: MARK, bytes });
+        self.make_room();
+    }
+
+    fn enqueue(&self, item: Item) {
+        let mut queues = self.queues.lock();
+        queues.insert(item);
+        queues.tidy(|item| self.standing(item) != Standing::Gone);
     }
 
     pub(crate) fn end_flight(&self, hash: u64, key: &[u8], flight: &Arc<Flight>) {
@@ -407,7 +428,7 @@ impl Cache {
             if entry.flight.as_ref().is_some_and(|current| Arc::ptr_eq(current, flight)) {
                 entry.flight = None;
             }
-            if entry.is_idle() && entry.shunned_until_ms == 0 {
+            if entry.is_idle() {
                 slot.remove();
             }
         }
@@ -415,7 +436,8 @@ impl Cache {
 
     #[inline]
     fn shard(&self, hash: u64) -> &Mutex<Shard> {
-        &self.shards[(hash >> 58) as usize % SHARDS]
+        // Neither the lowest bits nor the highest: by them the table finds its slots.
+        &self.shards[(hash >> 48) as usize % SHARDS]
     }
 }
 
@@ -434,14 +456,40 @@ impl Shard {
                 key: key.text.into(),
                 variants: Vec::new(),
                 flight: None,
-                shunned_until_ms: 0,
+                shun: None,
             })
             .into_mut()
     }
 
+    /// The object an item stands for, if it is still here.
+    fn held(&self, item: &Item) -> Option<&Arc<Object>> {
+        let entry = self.table.find(item.hash, |entry| {
+            entry.hash == item.hash && entry.position(item.id).is_some()
+        })?;
+        entry.position(item.id).map(|at| &entry.variants[at])
+    }
+
+    fn is_marked(&self, hash: u64) -> bool {
+        self.table.find(hash, |entry| entry.hash == hash && entry.shun.is_some()).is_some()
+    }
+
+    /// Takes a key's mark out, and its entry when nothing is left in it. Returns the bytes given back.
+    fn take_mark(&mut self, hash: u64) -> u64 {
+        let same = |entry: &Entry| entry.hash == hash && entry.shun.is_some();
+        let Slot::Occupied(mut slot) = self.table.entry(hash, same, |entry| entry.hash) else {
+            return 0;
+        };
+        let entry = slot.get_mut();
+        let bytes = entry.shun.take().map_or(0, |shun| shun.charge.bytes());
+        if entry.is_idle() {
+            slot.remove();
+        }
+        bytes
+    }
+
     /// Takes the object with this id out, and its entry when nothing is left in it.
     fn take(&mut self, hash: u64, id: u64) -> Option<Arc<Object>> {
-        let same = |entry: &Entry| entry.hash == hash && (id == 0 || entry.position(id).is_some());
+        let same = |entry: &Entry| entry.hash == hash && entry.position(id).is_some();
         let Slot::Occupied(mut slot) = self.table.entry(hash, same, |entry| entry.hash) else {
             return None;
         };
@@ -465,16 +513,14 @@ impl Entry {
         self.variants.iter().position(|object| object.id == id)
     }
 
+    /// Whether nothing is left in it.
     fn is_idle(&self) -> bool {
-        self.variants.is_empty() && self.flight.is_none()
+        self.variants.is_empty() && self.flight.is_none() && self.shun.is_none()
     }
-}
 
-fn holds<'a>(table: &'a HashTable<Entry>, item: &Item) -> Option<&'a Arc<Object>> {
-    let entry = table.find(item.hash, |entry| {
-        entry.hash == item.hash && entry.position(item.id).is_some()
-    })?;
-    entry.position(item.id).map(|at| &entry.variants[at])
+    fn is_shunned(&self, now_ms: u64) -> bool {
+        self.shun.as_ref().is_some_and(|shun| shun.until_ms > now_ms)
+    }
 }
 
 /// Whether a body that is being fetched still may be stored: it fits, and so do all others in transit.

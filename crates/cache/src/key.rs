@@ -26,12 +26,12 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Appends the key of a request for `target` (path and query) at `host` to `out`.
+/// Appends the key of a request for `target` (path and query) at `host` (in lower case) to `out`.
 pub fn write(policy: &Policy, host: &[u8], target: &[u8], request: &Fields, out: &mut Vec<u8>) {
     let (path, search) = uri::split_path(target);
     for part in &policy.key {
         match part {
-            KeyPart::Host => out.extend(host.iter().map(u8::to_ascii_lowercase)),
+            KeyPart::Host => out.extend_from_slice(host),
             KeyPart::Path => out.extend_from_slice(path),
             KeyPart::Query => {
                 if let Some(search) = search {
@@ -77,7 +77,7 @@ mod tests {
         let mut request = Fields::new();
         request.push(FieldId::Cookie, cookie.as_bytes());
         let mut out = Vec::new();
-        write(policy, b"Shop.Example", target.as_bytes(), &request, &mut out);
+        write(policy, b"shop.example", target.as_bytes(), &request, &mut out);
         String::from_utf8_lossy(&out).into_owned()
     }
 

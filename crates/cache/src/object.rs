@@ -120,6 +120,16 @@ impl Object {
         &self.head[..self.head.len() - 2]
     }
 
+    /// The fields of the head one after the other, read without allocating: kind, name, value.
+    pub fn fields(&self) -> impl Iterator<Item = (FieldId, &[u8], &[u8])> {
+        let lines = self.head().split(|&byte| byte == b'\n').skip(1);
+        lines.filter_map(|line| {
+            let colon = line.iter().position(|&byte| byte == b':')?;
+            let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+            Some((FieldId::of(name), name, value))
+        })
+    }
+
     /// The head read again, for those who change it.
     pub fn parsed_head(&self) -> ResponseHead {
         let limits =
@@ -219,7 +229,7 @@ impl Object {
 const HOTTEST: u8 = 3;
 
 /// Index entry, queue item, hash table slack and the body's own structures.
-const ENTRY_BYTES: usize = 384;
+pub(crate) const ENTRY_BYTES: usize = 384;
 
 /// Fields written for each answer anew, or meaningless in a stored response.
 const NOT_KEPT: u64 = HOP_BY_HOP

@@ -1,8 +1,16 @@
 //! Variants: which stored response of a key answers a request (RFC 9111 section 4.1).
 
+use std::cell::RefCell;
+
 use forebay_config::settings::Policy;
 use forebay_http::fields::{FieldId, Fields, each_member};
 use forebay_http::negotiate;
+
+thread_local! {
+    /// Room for the values of the request being compared: a hit must not allocate.
+    /// It grows to the values of the largest request, which a limit bounds.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// What selected a stored response: the fields its `Vary` names, and their
 /// values in normal form in the request that it answered.
@@ -45,9 +53,12 @@ impl Selector {
 
     /// Whether a request selects this response; `language` is the response's Content-Language.
     pub fn matches(&self, request: &Fields, policy: &Policy, language: Option<&[u8]>) -> bool {
-        let mut values = Vec::with_capacity(self.values.len());
-        normal_values(&self.names, request, policy, &mut values);
-        if *values == *self.values {
+        let same = SCRATCH.with_borrow_mut(|values| {
+            values.clear();
+            normal_values(&self.names, request, policy, values);
+            **values == *self.values
+        });
+        if same {
             return true;
         }
         // A language that the client prefers most is what the origin would select again.

@@ -25,7 +25,7 @@ use crate::cli::{Cli, Command};
 /// Returns memory to the system soon after an object is evicted, so that the
 /// resident size follows the budget.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     // First, while there is one thread: the environment is changed.

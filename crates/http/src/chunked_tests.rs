@@ -65,7 +65,7 @@ fn good_bodies() {
         ),
         ("000000000000001\r\nx\r\n0\r\n\r\n", "x", "", ""),
         ("1;a=b;c=\"\\\"d\"\r\nx\r\n0;z\r\n\r\n", "x", "", ""),
-        ("1 ; a\r\nx\r\n0 \t\r\n\r\n", "x", "", ""),
+        ("1 ; a\r\nx\r\n0 \t;\r\n\r\n", "x", "", ""),
         ("2\r\n\r\n\r\n0\r\n\r\n", "\r\n", "", ""),
         (
             "0\r\nETag: \"x\"\r\nx:\r\n\r\n0",

@@ -103,6 +103,24 @@ const TABLE: [u8; SLOTS] = {
     table
 };
 
+/// Whether two tokens are the same but for case. Setting the bit of case makes only letters of
+/// the two cases equal, for no other two bytes of a token differ in it alone.
+#[inline]
+fn same_name(known: &[u8], name: &[u8]) -> bool {
+    const CASE: u64 = 0x2020_2020_2020_2020;
+    if known.len() != name.len() {
+        return false;
+    }
+    let (mut a, mut b) = (known, name);
+    while let (Some((x, rest_a)), Some((y, rest_b))) = (a.split_first_chunk(), b.split_first_chunk()) {
+        if (u64::from_le_bytes(*x) ^ u64::from_le_bytes(*y)) & !CASE != 0 {
+            return false;
+        }
+        (a, b) = (rest_a, rest_b);
+    }
+    a.iter().zip(b).all(|(x, y)| (x ^ y) & !0x20 == 0)
+}
+
 impl FieldId {
     /// The identity of a name, whatever its case.
     #[inline]
@@ -115,7 +133,7 @@ impl FieldId {
             let Some((id, known)) = (TABLE[at] as usize).checked_sub(1).map(|i| KNOWN[i]) else {
                 return Self::Other;
             };
-            if known.as_bytes().eq_ignore_ascii_case(name) {
+            if same_name(known.as_bytes(), name) {
                 return id;
             }
             at = (at + 1) % SLOTS;
@@ -295,8 +313,27 @@ impl Fields {
         }
     }
 
+    /// Takes over the bytes that lines noted with [`Fields::note_line`] lie in.
     #[inline]
-    pub(crate) fn push_line(&mut self, id: FieldId, name: &[u8], value: &[u8]) {
+    pub(crate) fn take_over(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Notes a line of a head that [`Fields::take_over`] will copy whole.
+    #[inline]
+    pub(crate) fn note_line(&mut self, id: FieldId, start: usize, name_len: usize, value: (usize, usize)) {
+        self.lines.push(Line {
+            id,
+            name_len: name_len as u16,
+            start: start as u32,
+            value_start: value.0 as u32,
+            value_len: value.1 as u32,
+        });
+        self.present |= id.bit();
+    }
+
+    #[inline]
+    fn push_line(&mut self, id: FieldId, name: &[u8], value: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(name);
         let value_start = self.bytes.len();

@@ -112,7 +112,12 @@ fn has_other_coding(fields: &Fields) -> bool {
 
 /// The value of Content-Length; equal repetitions count as one (RFC 9110 section 8.6).
 pub fn content_length(fields: &Fields) -> Result<Option<u64>, FramingError> {
-    let mut length = None;
+    let Some(first) = fields.get(FieldId::ContentLength) else { return Ok(None) };
+    let mut length = number(first);
+    if length.is_some() && fields.count(FieldId::ContentLength) == 1 {
+        return Ok(length);
+    }
+    length = None;
     for value in fields.all(FieldId::ContentLength) {
         for member in value.split(|&byte| byte == b',') {
             let value = number(member.trim_ascii()).ok_or(FramingError::ContentLength)?;

@@ -138,7 +138,7 @@ impl RequestHead {
         limits: &HeadLimits,
     ) -> Result<Option<usize>, HeadError> {
         let rest = &input[start..];
-        let method_len = rest.iter().position(|&byte| !is_token(byte)).unwrap_or(rest.len());
+        let method_len = token_len(rest);
         let target_start = method_len + 1;
         if rest.len() <= method_len {
             return too_long_or_partial(rest, limits);
@@ -243,9 +243,25 @@ pub fn find_end(input: &[u8], from: usize) -> bool {
 fn parse_fields(
     fields: &mut Fields,
     input: &[u8],
-    mut at: usize,
+    start: usize,
     limits: &HeadLimits,
 ) -> Result<Option<usize>, HeadError> {
+    let parsed = note_fields(fields, input, start, limits);
+    match parsed {
+        Ok(Some(end)) => fields.take_over(&input[start..end]),
+        // Lines without their bytes must not be looked at.
+        _ => fields.clear(),
+    }
+    parsed
+}
+
+fn note_fields(
+    fields: &mut Fields,
+    input: &[u8],
+    start: usize,
+    limits: &HeadLimits,
+) -> Result<Option<usize>, HeadError> {
+    let mut at = start;
     loop {
         let line = &input[at..];
         match line {
@@ -265,7 +281,7 @@ fn parse_fields(
         if fields.len() == limits.fields {
             return Err(HeadError::TooManyFields);
         }
-        match field_line(line, fields)? {
+        match field_line(line, at - start, fields)? {
             Some(taken) => at += taken,
             None => return partial(input, limits),
         }
@@ -275,10 +291,12 @@ fn parse_fields(
     }
 }
 
-/// Reads one field line into `fields`; returns the bytes it took, its CRLF included.
+/// Notes one field line, which starts `offset` bytes behind the first; returns the bytes it
+/// took, its CRLF included.
 #[inline]
-pub(crate) fn field_line(line: &[u8], fields: &mut Fields) -> Result<Option<usize>, HeadError> {
-    let name_len = line.iter().position(|&byte| !is_token(byte)).unwrap_or(line.len());
+fn field_line(line: &[u8], offset: usize, fields: &mut Fields) -> Result<Option<usize>, HeadError> {
+    // A name is short and its end mostly a colon: the bytes before it are checked together.
+    let name_len = token_len(line);
     match line.get(name_len) {
         None => return Ok(None),
         Some(b':') if name_len > 0 && name_len <= usize::from(u16::MAX) => {}
@@ -298,20 +316,20 @@ pub(crate) fn field_line(line: &[u8], fields: &mut Fields) -> Result<Option<usiz
         return Ok(None);
     };
     end_of_line(end)?;
-    let name = &line[..name_len];
-    fields.push_line(FieldId::of(name), name, trim(&value[..len]));
+    let blank = value.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count().min(len);
+    let trimmed = trim_end(&value[blank..len]);
+    let value_at = offset + name_len + 1 + blank;
+    fields.note_line(FieldId::of(&line[..name_len]), offset, name_len, (value_at, trimmed));
     Ok(Some(name_len + 1 + len + 2))
 }
 
-/// Strips optional white space, space and tab only.
-fn trim(mut value: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t', rest @ ..] = value {
-        value = rest;
-    }
+/// The length of a value without the space and tab at its end.
+#[inline]
+fn trim_end(mut value: &[u8]) -> usize {
     while let [rest @ .., b' ' | b'\t'] = value {
         value = rest;
     }
-    value
+    value.len()
 }
 
 fn partial(input: &[u8], limits: &HeadLimits) -> Result<Option<usize>, HeadError> {
@@ -390,6 +408,22 @@ pub fn is_token(byte: u8) -> bool {
     TOKEN[byte as usize]
 }
 
+/// How many bytes from the start are of a token.
+#[inline]
+fn token_len(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(four) = bytes[at..].first_chunk::<4>() {
+        if !(is_token(four[0]) && is_token(four[1]) && is_token(four[2]) && is_token(four[3])) {
+            break;
+        }
+        at += 4;
+    }
+    while at < bytes.len() && is_token(bytes[at]) {
+        at += 1;
+    }
+    at
+}
+
 /// How many bytes from the start may stand in a field value: not below 0x20 except tab, not 0x7f.
 ///
 /// Eight bytes at a time: a byte with its high bit set in `low | del` is the
@@ -399,10 +433,8 @@ fn valid_len(bytes: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let mut at = 0;
-    while let Some(word) = bytes.get(at..at + 8) {
-        let word = u64::from_le_bytes([
-            word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7],
-        ]);
+    while let Some(word) = bytes[at..].first_chunk() {
+        let word = u64::from_le_bytes(*word);
         let low = word.wrapping_sub(ONES * 0x20) & !word;
         let del = word ^ (ONES * 0x7f);
         let del = del.wrapping_sub(ONES) & !del;

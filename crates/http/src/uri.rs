@@ -76,9 +76,9 @@ pub struct Host<'a> {
 /// Reads `uri-host [":" port]` (RFC 9110 section 7.2). `None` when it is not
 /// that, and when it is empty.
 pub fn parse_host(value: &[u8]) -> Option<Host<'_>> {
-    let name_length = match value.iter().position(|&b| b == b']') {
-        Some(bracket) => bracket + 1,
-        None => value.iter().position(|&b| b == b':').unwrap_or(value.len()),
+    let name_length = match value.first() {
+        Some(b'[') => value.iter().position(|&b| b == b']').map_or(value.len(), |at| at + 1),
+        _ => memchr::memchr(b':', value).unwrap_or(value.len()),
     };
     let (name, rest) = value.split_at(name_length);
     if !is_host_name(name) {
@@ -233,6 +233,20 @@ fn is_target_byte(b: u8) -> bool {
 
 /// A registered name, an IPv4 address, or an IPv6 address in brackets (RFC 3986
 /// section 3.2.2).
+/// `unreserved / sub-delims` of RFC 3986 section 2.
+const REG_NAME: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut i = 0;
+    while i < 256 {
+        let b = i as u8;
+        table[i] = b.is_ascii_alphanumeric()
+            || matches!(b, b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')')
+            || matches!(b, b'*' | b'+' | b',' | b';' | b'=');
+        i += 1;
+    }
+    table
+};
+
 fn is_host_name(name: &[u8]) -> bool {
     if let [b'[', address @ .., b']'] = name {
         return std::str::from_utf8(address).is_ok_and(|text| text.parse::<Ipv6Addr>().is_ok());
@@ -243,7 +257,7 @@ fn is_host_name(name: &[u8]) -> bool {
             (b'%', [a, b, following @ ..]) if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => {
                 following
             }
-            (b, _) if b.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(b) => following,
+            (b, _) if REG_NAME[usize::from(*b)] => following,
             _ => return false,
         };
     }

@@ -12,7 +12,7 @@ use forebay_cache::terms::{self, Arrival, Refusal, Serving, Terms};
 use forebay_cache::vary::Selector;
 use forebay_cache::{Key, Object};
 use forebay_http::cache_control::{ResponseDirectives, Scope};
-use forebay_http::fields::FieldId;
+use forebay_http::fields::{FieldId, set};
 use forebay_http::framing::BodyLength;
 use forebay_http::range::ContentRange;
 use forebay_http::{Method, ResponseHead, conditional, targeted, uri};
@@ -29,6 +29,9 @@ use crate::relay;
 
 /// Groups of one response or request that are heeded (RFC 9875 section 2 asks for at least 128).
 const MOST_GROUPS: usize = 128;
+
+/// Conditions that forbid an answer rather than spare one.
+const FORBIDDING: u64 = set(&[FieldId::IfMatch, FieldId::IfUnmodifiedSince]);
 
 impl<C: Client> Exchange<'_, C> {
     /// Decides on a response and answers with it. `None`: ask again for the whole.
@@ -62,7 +65,7 @@ impl<C: Client> Exchange<'_, C> {
             Ok(terms) => self.store(fetched, purpose, terms).await.map(Some),
             Err(refusal) => {
                 self.not_stored(refusal, purpose);
-                if self.precondition_failed(&fetched.origin.head) {
+                if self.request.head.fields.has_any(FORBIDDING) && self.precondition_failed(&fetched.origin.head) {
                     return Err(crate::failure::Refused::new(412, "a precondition failed").into());
                 }
                 fetched.origin.head.fields.remove(FieldId::Trailer);
@@ -157,7 +160,7 @@ impl<C: Client> Exchange<'_, C> {
         }
         let names = targeted::parse_string_list(head.fields.all(FieldId::CacheGroups), MOST_GROUPS);
         let groups = self.worker.cache().groups();
-        names.unwrap_or_default().iter().map(|name| groups.mark(&self.request.authority, name)).collect()
+        names.unwrap_or_default().iter().map(|name| groups.mark(&self.request.authority, name, self.asked_groups)).collect()
     }
 
     fn key(&self) -> Key<'_> {
@@ -383,11 +386,13 @@ impl<C: Client> Exchange<'_, C> {
         if self.policy.cache_status {
             self.outcome.write_cache_status(&self.snapshot.settings.server.name, None, out);
         }
-        let stated = forebay_http::framing::content_length(&head.fields).ok().flatten();
-        let framing = match (fetched.length, stated) {
-            (BodyLength::Length(bytes), _) => Framing::Length(bytes),
-            (BodyLength::None, Some(bytes)) if is_head || head.status == 304 => Framing::Length(bytes),
-            (BodyLength::None, _) => Framing::None,
+        let stated = || forebay_http::framing::content_length(&head.fields).ok().flatten();
+        let framing = match fetched.length {
+            BodyLength::Length(bytes) => Framing::Length(bytes),
+            BodyLength::None if is_head || head.status == 304 => {
+                stated().map_or(Framing::None, Framing::Length)
+            }
+            BodyLength::None => Framing::None,
             _ => Framing::Stream,
         };
         let has_body = fetched.length != BodyLength::None;

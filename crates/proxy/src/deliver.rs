@@ -44,7 +44,14 @@ impl<C: Client> Exchange<'_, C> {
     pub(crate) async fn deliver(&mut self, object: &Arc<Object>) -> Result<Step, Failure> {
         let is_head = self.request.head.method == Method::Head;
         if self.request.head.fields.has_any(SELECTIVE) || object.whole().is_none() {
-            return Box::pin(self.deliver_selected(object, is_head)).await;
+            return match self.portion(object) {
+                // Frequent and small: no allocation either.
+                Portion::Nothing(status) => {
+                    self.deliver_nothing(object, status).await?;
+                    Ok(Step::Finish)
+                }
+                portion => Box::pin(self.deliver_selected(object, portion, is_head)).await,
+            };
         }
         let Some(body) = object.whole() else { return Ok(Step::Finish) };
         match body.whole() {
@@ -132,8 +139,13 @@ impl<C: Client> Exchange<'_, C> {
     }
 
     /// Preconditions and ranges (RFC 9110 sections 13 and 14).
-    async fn deliver_selected(&mut self, object: &Arc<Object>, is_head: bool) -> Result<Step, Failure> {
-        match self.portion(object) {
+    async fn deliver_selected(
+        &mut self,
+        object: &Arc<Object>,
+        portion: Portion,
+        is_head: bool,
+    ) -> Result<Step, Failure> {
+        match portion {
             Portion::Whole => match object.whole() {
                 Some(body) => match body.whole() {
                     Some(whole) => self.deliver_whole(object, whole, is_head).await?,
@@ -226,11 +238,12 @@ impl<C: Client> Exchange<'_, C> {
         ]);
         self.worker.stats.increment(Counter::NotModified);
         self.outcome.status = status;
-        let head = object.parsed_head();
         let out = self.client.head();
         write_status_line(status, reason_phrase(status).as_bytes(), out);
-        for field in head.fields.iter().filter(|field| field.id.bit() & OF_THE_BODY == 0) {
-            write_line(out, field.name, field.value);
+        for (id, name, value) in object.fields() {
+            if id.bit() & OF_THE_BODY == 0 {
+                write_line(out, name, value);
+            }
         }
         self.write_fields(object);
         let framing = if status == 304 { Framing::None } else { Framing::Length(0) };
@@ -249,6 +262,10 @@ impl<C: Client> Exchange<'_, C> {
         unsatisfied.write(&mut extra);
         extra.extend_from_slice(b"\r\n");
         self.outcome.status = 416;
+        if self.policy.cache_status {
+            let ttl = Some(object.terms.ttl_ms(self.now_ms()).max(-(1 << 40)));
+            self.outcome.write_cache_status(&self.snapshot.settings.server.name, ttl, &mut extra);
+        }
         let why = "none of the ranges lies within the object";
         let body = crate::answer::stage(self.client, self.snapshot, self.now_ms(), 416, why, &extra, is_head);
         send(self.client, self.snapshot, &[if is_head { &[] } else { &body }]).await

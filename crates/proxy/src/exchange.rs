@@ -38,6 +38,7 @@ use crate::answer;
 use crate::client::Client;
 use crate::failure::{Failure, Refused};
 use crate::fetch;
+use crate::forward::Peer;
 use crate::h1::{H1, Received};
 use crate::outcome::{Outcome, Part};
 use crate::snapshot::Snapshot;
@@ -49,7 +50,7 @@ pub(crate) struct Exchange<'a, C> {
     pub(crate) snapshot: &'a Rc<Arc<Snapshot>>,
     pub(crate) client: &'a mut C,
     pub(crate) request: &'a mut Request,
-    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) peer: Rc<Peer>,
     pub(crate) site: usize,
     pub(crate) policy: &'a Policy,
     /// The request's own terms; none unless the policy heeds them.
@@ -59,6 +60,8 @@ pub(crate) struct Exchange<'a, C> {
     pub(crate) moment: (Instant, u64),
     /// When the origin was last asked, in milliseconds since the epoch.
     pub(crate) asked_ms: u64,
+    /// How many invalidations of groups there had been then.
+    pub(crate) asked_groups: u64,
     pub(crate) outcome: Outcome,
     /// Field lines for this client that the object does not have.
     pub(crate) extra: Vec<u8>,
@@ -139,6 +142,7 @@ async fn exchange(worker: &Rc<Worker>, client: &mut H1, request: &mut Request) -
         started: moment.0,
         moment,
         asked_ms: 0,
+        asked_groups: 0,
         outcome: Outcome::default(),
         extra: Vec::new(),
     };
@@ -294,7 +298,7 @@ impl<C: Client> Exchange<'_, C> {
         }
         self.request.write_allow(self.snapshot, self.site, status, &mut extra);
         let is_head = self.request.head.method == Method::Head;
-        if status != 405 && status != 421 && status < 500 {
+        if !matches!(status, 200 | 405 | 421 | 500..) {
             self.client.close_after();
         }
         let body = answer::stage(self.client, self.snapshot, self.now_ms(), status, why, &extra, is_head);
@@ -335,7 +339,7 @@ impl<C: Client> Exchange<'_, C> {
         let site = self.snapshot.settings.sites.get(self.site);
         let record = Record {
             unix_ms: self.now_ms(),
-            client: self.peer,
+            client: self.peer.address,
             connection,
             method: if request.head.target.is_empty() { b"" } else { request.head.method.as_bytes() },
             target: &request.head.target,

@@ -6,7 +6,6 @@
 //!     └─ the next server
 //! ```
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
@@ -18,9 +17,10 @@ use forebay_upstream::{Pool, acquire};
 
 use crate::client::Client;
 use crate::failure::{Failure, OriginFailure, Refused};
-use crate::forward::{self, Changes};
+use crate::forward::{self, Changes, Peer};
 use crate::origin::Origin;
 use crate::snapshot::Snapshot;
+use crate::timers::Elapsed;
 use crate::upload::Upload;
 use crate::worker::{Request, Worker};
 
@@ -30,7 +30,7 @@ pub(crate) struct Fetch<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) pool: &'a Pool,
     pub(crate) request: &'a Request,
-    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) peer: &'a Peer,
     pub(crate) changes: &'a Changes,
     /// When it begins, in milliseconds since the epoch.
     pub(crate) now_ms: u64,
@@ -161,8 +161,16 @@ impl Talk<'_, '_> {
                 () if self.upload.waits_for_client() => timeouts.request_body,
                 () => timeouts.request_body.max(timeouts.response_head),
             };
-            let timer = client.timer().another();
-            let waited = timer.within(limit, std::future::poll_fn(|cx| self.poll(client, cx))).await;
+            let mut armed = false;
+            let waited = std::future::poll_fn(|cx| match self.poll(client, cx) {
+                Poll::Ready(event) => Poll::Ready(Ok(event)),
+                Poll::Pending if client.timer().poll_elapsed(cx, &mut armed, limit, false) => {
+                    Poll::Ready(Err(Elapsed))
+                }
+                Poll::Pending => Poll::Pending,
+            })
+            .await;
+            client.timer().disarm();
             match waited {
                 Ok(event) => return event,
                 Err(_) if self.upload.is_held() => {

@@ -9,6 +9,22 @@ use forebay_http::{Method, negotiate};
 use crate::snapshot::Snapshot;
 use crate::worker::Request;
 
+/// Who the client is.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    /// Absent on Unix sockets.
+    pub(crate) address: Option<SocketAddr>,
+    /// Its IP address as text, written once for all requests of a connection.
+    text: Box<str>,
+}
+
+impl Peer {
+    pub(crate) fn new(address: Option<SocketAddr>) -> Self {
+        let text = address.map_or("unknown".into(), |peer| peer.ip().to_canonical().to_string().into());
+        Self { address, text }
+    }
+}
+
 /// What is changed in a request on its way to the origin.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
@@ -64,7 +80,7 @@ pub(crate) fn write_head(
     request: &Request,
     changes: &Changes,
     snapshot: &Snapshot,
-    peer: Option<SocketAddr>,
+    peer: &Peer,
     out: &mut Vec<u8>,
 ) {
     let fields = &request.head.fields;
@@ -134,10 +150,10 @@ fn write_forwarded(
     fields: &Fields,
     authority: &[u8],
     server: &Server,
-    peer: Option<SocketAddr>,
+    peer: &Peer,
     out: &mut Vec<u8>,
 ) {
-    let ip = peer.map(|peer| peer.ip().to_canonical());
+    let ip = peer.address.map(|peer| peer.ip().to_canonical());
     let trusted = ip.is_none_or(|ip| server.trusted_proxies.iter().any(|net| net.contains(ip)));
     if matches!(server.forwarded, Forwarded::Both | Forwarded::XForwarded) {
         let given = |id| fields.get(id).filter(|_| trusted);
@@ -148,7 +164,7 @@ fn write_forwarded(
                 out.extend_from_slice(b", ");
             }
         }
-        write_ip(ip, out);
+        out.extend_from_slice(peer.text.as_bytes());
         out.extend_from_slice(b"\r\n");
         write_line(out, b"X-Forwarded-Host", given(FieldId::XForwardedHost).unwrap_or(authority));
         write_line(out, b"X-Forwarded-Proto", given(FieldId::XForwardedProto).unwrap_or(b"http"));
@@ -164,26 +180,10 @@ fn write_forwarded(
         out.extend_from_slice(b"for=");
         let is_v6 = matches!(ip, Some(IpAddr::V6(_)));
         out.extend_from_slice(if is_v6 { b"\"[" } else { b"" });
-        write_ip(ip, out);
+        out.extend_from_slice(peer.text.as_bytes());
         out.extend_from_slice(if is_v6 { b"]\"" } else { b"" });
         out.extend_from_slice(b";host=\"");
         out.extend_from_slice(authority);
         out.extend_from_slice(b"\";proto=http\r\n");
-    }
-}
-
-/// Appends an address; four numbers are written without the formatting machinery.
-fn write_ip(ip: Option<IpAddr>, out: &mut Vec<u8>) {
-    match ip {
-        None => out.extend_from_slice(b"unknown"),
-        Some(IpAddr::V4(v4)) => {
-            for (at, octet) in v4.octets().into_iter().enumerate() {
-                if at > 0 {
-                    out.push(b'.');
-                }
-                out.extend_from_slice(itoa::Buffer::new().format(octet).as_bytes());
-            }
-        }
-        Some(IpAddr::V6(v6)) => out.extend_from_slice(v6.to_string().as_bytes()),
     }
 }

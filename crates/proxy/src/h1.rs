@@ -25,6 +25,7 @@ use forebay_upstream::Stream;
 use crate::buffer::Buffer;
 use crate::client::{Client, Framing};
 use crate::failure::{Failure, Refused};
+use crate::forward::Peer;
 use crate::message::{Incoming, Outgoing, Piece};
 use crate::snapshot::Snapshot;
 use crate::timers::Timer;
@@ -34,7 +35,7 @@ use crate::worker::{Worker, reset_on_close};
 pub(crate) struct H1 {
     worker: Rc<Worker>,
     stream: Stream,
-    peer: Option<SocketAddr>,
+    peer: Rc<Peer>,
     number: u64,
     timer: Timer,
     input: Buffer,
@@ -68,7 +69,7 @@ impl H1 {
         Self {
             worker: Rc::clone(worker),
             stream,
-            peer,
+            peer: Rc::new(Peer::new(peer)),
             number,
             timer: worker.timers.timer(),
             input: Buffer::new(&worker.buffers),
@@ -85,9 +86,9 @@ impl H1 {
         }
     }
 
-    /// The client's address; absent on Unix sockets.
-    pub(crate) fn peer(&self) -> Option<SocketAddr> {
-        self.peer
+    /// Who the client is.
+    pub(crate) fn peer(&self) -> Rc<Peer> {
+        Rc::clone(&self.peer)
     }
 
     /// This connection's number in the process.

@@ -61,10 +61,11 @@ impl<C: Client> Exchange<'_, C> {
         for _ in 0..MOST_TURNS {
             let landing = match self.turn(known.as_ref()) {
                 Turn::Lead(lead) => return self.fetch_missing(Some(lead), known).await,
-                Turn::Alone => {
+                Turn::Shunned => {
                     self.outcome.part = Part::HitForMiss;
                     return self.fetch_missing(None, known).await;
                 }
+                Turn::Alone => return self.fetch_missing(None, known).await,
                 Turn::Landed(object) => Landing::Stored(object),
                 Turn::Wait(waiter) => waiter.landed().await,
             };
@@ -80,6 +81,8 @@ impl<C: Client> Exchange<'_, C> {
                     return self.fetch_missing(None, known).await;
                 }
                 Landing::Failed { status, reason } => {
+                    self.outcome.part = Part::Miss;
+                    self.outcome.collapsed = true;
                     let failure = OriginFailure::Shared { status, reason };
                     return self.failed(failure.into(), known.as_ref());
                 }
@@ -188,12 +191,13 @@ impl<C: Client> Exchange<'_, C> {
     pub(crate) async fn ask(&mut self, changes: &Changes, own: bool) -> Result<Fetched, Failure> {
         forebay_http::framing::remove_hop_by_hop(&mut self.request.head.fields);
         let (asked, now_ms) = self.moment;
+        self.asked_groups = self.worker.cache().groups().moment();
         let fetch = Fetch {
             worker: self.worker,
             snapshot: self.snapshot,
             pool: self.snapshot.pool(self.site),
             request: self.request,
-            peer: self.peer,
+            peer: &self.peer,
             changes,
             now_ms,
             own,
@@ -253,7 +257,7 @@ impl<C: Client> Exchange<'_, C> {
             worker: Rc::clone(self.worker),
             snapshot: Rc::clone(self.snapshot),
             request: self.request.copied(),
-            peer: self.peer,
+            peer: Rc::clone(&self.peer),
             site: self.site,
             known: Arc::clone(object),
             lead,

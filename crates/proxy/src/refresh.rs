@@ -1,7 +1,6 @@
 //! A stale object fetched anew behind the answer that was given with it
 //! (RFC 5861 section 3). There is no client: what the machine would send is dropped.
 
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use forebay_http::cache_control::RequestDirectives;
 use crate::client::{Client, Framing};
 use crate::exchange::Exchange;
 use crate::failure::Failure;
+use crate::forward::Peer;
 use crate::miss::{Purpose, changes_for};
 use crate::outcome::Outcome;
 use crate::snapshot::Snapshot;
@@ -25,7 +25,7 @@ pub(crate) struct Refresh {
     pub(crate) worker: Rc<Worker>,
     pub(crate) snapshot: Rc<Arc<Snapshot>>,
     pub(crate) request: Box<Request>,
-    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) peer: Rc<Peer>,
     pub(crate) site: usize,
     pub(crate) known: Arc<Object>,
     pub(crate) lead: Lead,
@@ -45,13 +45,14 @@ impl Refresh {
             snapshot: &self.snapshot,
             client: &mut nobody,
             request: &mut self.request,
-            peer: self.peer,
+            peer: Rc::clone(&self.peer),
             site: self.site,
             policy,
             directives: RequestDirectives::default(),
             started: moment.0,
             moment,
             asked_ms: 0,
+            asked_groups: 0,
             outcome: Outcome::default(),
             extra: Vec::new(),
         };

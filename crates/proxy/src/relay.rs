@@ -9,7 +9,6 @@ use crate::client::Client;
 use crate::exchange::Exchange;
 use crate::failure::{Failure, OriginFailure};
 use crate::fetch::Fetched;
-use crate::timers::Timer;
 
 /// Relays a response; `capture` collects its body up to so many bytes, and is
 /// returned when the whole fits.
@@ -21,9 +20,8 @@ pub(crate) async fn run<C: Client>(
     let is_head = exchange.request.head.method == Method::Head;
     exchange.begin_relay(&fetched, is_head).await?;
     let mut captured = capture.map(|_| Vec::new());
-    let timer = exchange.client.timer().another();
     loop {
-        match next(exchange, &mut fetched, &timer).await {
+        match next(exchange, &mut fetched).await {
             Ok(Some(range)) => {
                 let bytes = fetched.origin.body_bytes(range.clone());
                 exchange.outcome.body_bytes += bytes.len() as u64;
@@ -61,30 +59,34 @@ pub(crate) async fn run<C: Client>(
 async fn next<C: Client>(
     exchange: &mut Exchange<'_, C>,
     fetched: &mut Fetched,
-    timer: &Timer,
 ) -> Result<Option<std::ops::Range<usize>>, Failure> {
     if fetched.origin.is_complete() {
         return Ok(None);
     }
     let limit: Duration = exchange.snapshot.settings.timeouts.response_body;
+    let mut armed = false;
     let waiting = std::future::poll_fn(|cx| {
         poll_upload(exchange, fetched, cx)?;
-        match fetched.origin.poll_body(cx) {
-            Poll::Pending => match exchange.client.poll_send(cx, &[]) {
-                // While the body makes no progress, what is staged must not wait for it.
-                Poll::Ready(Err(failure)) => Poll::Ready(Err(failure)),
-                _ if fetched.upload.is_over() && exchange.client.poll_gone(cx) => {
-                    Poll::Ready(Err(Failure::ClientGone))
-                }
-                _ => Poll::Pending,
-            },
-            Poll::Ready(read) => Poll::Ready(read.map_err(Failure::from)),
+        if let Poll::Ready(read) = fetched.origin.poll_body(cx) {
+            return Poll::Ready(read.map_err(Failure::from));
         }
+        // While the body makes no progress, what is staged must not wait for it.
+        if let Poll::Ready(Err(failure)) = exchange.client.poll_send(cx, &[]) {
+            return Poll::Ready(Err(failure));
+        }
+        if fetched.upload.is_over() && exchange.client.poll_gone(cx) {
+            return Poll::Ready(Err(Failure::ClientGone));
+        }
+        if exchange.client.timer().poll_elapsed(cx, &mut armed, limit, false) {
+            return Poll::Ready(Err(OriginFailure::TimedOut.into()));
+        }
+        Poll::Pending
     });
-    match timer.within(limit, waiting).await {
-        Ok(read) => read,
-        Err(_) => Err(OriginFailure::TimedOut.into()),
+    let read = waiting.await;
+    if armed {
+        exchange.client.timer().disarm();
     }
+    read
 }
 
 async fn send<C: Client>(

@@ -136,7 +136,7 @@ counters! {
         "Objects made unusable by an unsafe method or a cache group.";
 
     LogDropped, "log_dropped", "log_dropped_lines", "", "lines",
-        "Access log lines dropped because `log.buffer_bytes` was full.";
+        "Access log lines dropped because `log.buffer` was full.";
 }
 
 /// How many counters there are.

@@ -1,7 +1,7 @@
 //! A connection to a server of a pool: an idle one, or a new one.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -48,7 +48,7 @@ pub enum ConnectError {
 /// One worker's idle connections.
 #[derive(Debug, Default)]
 pub struct Idle {
-    by_server: RefCell<HashMap<u64, Vec<IdleConnection>>>,
+    by_server: RefCell<BTreeMap<u64, Vec<IdleConnection>>>,
     count: Cell<usize>,
 }
 

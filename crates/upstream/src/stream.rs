@@ -48,12 +48,18 @@ impl Stream {
         read.map_ok(|()| buffer.filled().len())
     }
 
-    /// Writes from several slices at once.
+    /// Writes from several slices at once; a single one takes the kernel's shorter way.
     pub fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if let [slice] = slices {
+            return match self {
+                Self::Tcp(stream) => Pin::new(stream).poll_write(cx, slice),
+                Self::Unix(stream) => Pin::new(stream).poll_write(cx, slice),
+            };
+        }
         match self {
             Self::Tcp(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
             Self::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, slices),

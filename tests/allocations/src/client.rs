@@ -35,6 +35,20 @@ impl Client {
 
     /// Reads the answer to the last request, whose body is as long as it says.
     pub fn receive(&mut self) -> Answer<'_> {
+        self.read(length)
+    }
+
+    /// Reads an answer that announces a body and has none, as HEAD gets it.
+    pub fn receive_head(&mut self) -> Answer<'_> {
+        self.read(|_| 0)
+    }
+
+    /// Gives back the memory of the last answer.
+    pub fn forget(&mut self) {
+        self.received = Vec::new();
+    }
+
+    fn read(&mut self, length: impl Fn(&str) -> usize) -> Answer<'_> {
         self.received.clear();
         let mut buffer = [0; 16 << 10];
         let (mut end, mut whole) = (0, usize::MAX);
@@ -51,11 +65,6 @@ impl Client {
         }
         assert_eq!(self.received.len(), whole, "nothing follows the answer");
         Answer { head: text(&self.received[..end]), body_bytes: whole - end }
-    }
-
-    /// Closes its memory, keeps its connection.
-    pub fn forget(&mut self) {
-        self.received = Vec::new();
     }
 }
 

@@ -9,10 +9,10 @@ use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
-use mimalloc::MiMalloc;
+use tikv_jemallocator::Jemalloc;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting(MiMalloc);
+static ALLOCATOR: Counting = Counting(Jemalloc);
 
 /// Threads that can be watched at the same time.
 const MOST_THREADS: usize = 8;
@@ -31,7 +31,7 @@ thread_local! {
     static IS_TRACING: Cell<bool> = const { Cell::new(false) };
 }
 
-struct Counting(MiMalloc);
+struct Counting(Jemalloc);
 
 // SAFETY: every call goes to the allocator inside unchanged; counting touches
 // atomics and thread-locals that need neither allocation nor destruction.

@@ -205,7 +205,7 @@ impl WritingThread {
 
 /// `_ending` is dropped when this returns, which tells [`AccessLog::close`].
 fn write_until_closed(mut output: Output, shared: &Shared, _ending: Sender<()>) {
-    let mut spare = Vec::new();
+    let mut spare = Vec::with_capacity(shared.limit_bytes.min(START_CAPACITY));
     loop {
         let open = shared.open.load(Ordering::Acquire);
         // The list is copied so that a worker that joins need not wait for the disk.

@@ -1,6 +1,6 @@
 //! A scripted origin: answers as a test says and records every byte it got.
 
-use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::net::{Shutdown, TcpListener};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -49,15 +49,14 @@ impl Origin {
 
     /// Leaves each connection to `script`, from its first byte.
     pub fn raw(script: impl Fn(&mut Connection) + Send + Sync + 'static) -> Self {
-        Self::raw_at(([127, 0, 0, 1], 0).into(), script)
+        Self::raw_on(TcpListener::bind("127.0.0.1:0").unwrap(), script)
     }
 
-    /// The same at an address of choice.
-    pub fn raw_at(
-        address: SocketAddr,
+    /// The same on a listener of choice.
+    pub fn raw_on(
+        listener: TcpListener,
         script: impl Fn(&mut Connection) + Send + Sync + 'static,
     ) -> Self {
-        let listener = TcpListener::bind(address).unwrap();
         let address = Address::Tcp(listener.local_addr().unwrap());
         Self::run(address, Listener::Tcp(listener), Arc::new(script))
     }

@@ -187,7 +187,8 @@ fn metrics_count_what_happened() {
             .starts_with("text/plain; version=0.0.4"),
         "{metrics:?}"
     );
-    forebay.wait_for_metric("forebay_requests_total", 5.0);
+    // Counted when the exchange has ended, after the client has its answer.
+    forebay.wait_for_metric("forebay_responses_total", 5.0);
     for (name, value) in [
         ("forebay_requests_total", 5.0),
         ("forebay_cache_hits_total", 4.0),
@@ -198,6 +199,7 @@ fn metrics_count_what_happened() {
         ("forebay_cache_objects", 1.0),
         ("forebay_responses_total", 5.0),
     ] {
+        forebay.wait_for_metric(name, value);
         assert_eq!(forebay.metric(name), Some(value), "{name}");
     }
     assert!(forebay.metric("forebay_cache_memory_bytes").unwrap() > 0.0);
@@ -242,7 +244,7 @@ fn status_is_json_that_agrees_with_the_metrics() {
     let mut client = forebay.client();
     client.get("/");
     client.get("/");
-    forebay.wait_for_metric("forebay_requests_total", 2.0);
+    forebay.wait_for_metric("forebay_responses_total", 2.0);
     let status: Value = serde_json::from_slice(&forebay.admin("GET", "/status").body).unwrap();
     assert_eq!(
         (&status["counters"]["requests"], &status["counters"]["hits"]),

@@ -19,6 +19,12 @@ impl DeadPort {
         Self(socket)
     }
 
+    /// The same port with somebody listening.
+    fn come_alive(self) -> std::net::TcpListener {
+        self.0.listen(16).unwrap();
+        self.0.into()
+    }
+
     fn server(&self) -> String {
         self.0
             .local_addr()
@@ -58,12 +64,10 @@ fn all_servers_refusing_is_502_or_503() {
 #[test]
 fn server_that_comes_back_is_used_again() {
     let dead = DeadPort::new();
-    let address: std::net::SocketAddr = dead.server().parse().unwrap();
     let forebay =
         Forebay::start(&Config::new(&[&dead.server()]).set("pool.app", "fail_timeout = \"100ms\""));
     assert_ne!(forebay.get("/").status, 200);
-    drop(dead);
-    let _origin = Origin::raw_at(address, |connection| {
+    let _origin = Origin::raw_on(dead.come_alive(), |connection| {
         while connection.request().is_ok() {
             connection.send(reply(200, &[], "back"));
         }

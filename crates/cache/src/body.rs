@@ -100,7 +100,14 @@ impl Body {
             }),
             expected,
         });
-        (Writer { body: Arc::clone(&body), buffer: BytesMut::new(), finished: false }, body)
+        (
+            Writer {
+                body: Arc::clone(&body),
+                buffer: BytesMut::new(),
+                finished: false,
+            },
+            body,
+        )
     }
 
     /// The complete body, if it is complete and kept.
@@ -135,13 +142,21 @@ impl Body {
         if self.whole.get().is_none() && growing.start > from {
             return None;
         }
-        let slot = growing.readers.iter().position(Option::is_none).unwrap_or_else(|| {
-            growing.readers.push(None);
-            growing.readers.len() - 1
-        });
+        let slot = growing
+            .readers
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or_else(|| {
+                growing.readers.push(None);
+                growing.readers.len() - 1
+            });
         growing.readers[slot] = Some(from);
         drop(growing);
-        Some(Reader { body: Arc::clone(self), at: from, slot })
+        Some(Reader {
+            body: Arc::clone(self),
+            at: from,
+            slot,
+        })
     }
 }
 
@@ -168,7 +183,7 @@ impl Whole {
         let mut start = 0;
         for chunk in &self.chunks {
             let stop = start + chunk.len() as u64;
-            if stop > from && start < end {
+            if from < end && stop > from && start < end {
                 let low = from.saturating_sub(start) as usize;
                 let high = (end - start).min(chunk.len() as u64) as usize;
                 out.push(&chunk[low..high]);
@@ -198,8 +213,7 @@ impl Growing {
             self.pieces.pop_front();
         }
         self.open = self.open.min(self.pieces.len());
-        let held = self.len - self.start;
-        self.charge.set(allocated(held as usize));
+        self.charge.set(self.len - self.start);
     }
 
     fn wake_readers(&mut self) {
@@ -212,7 +226,9 @@ impl Growing {
         if self.open > 1 {
             let bytes = self.pieces.range(first..).map(Bytes::len).sum();
             let mut merged = Vec::with_capacity(bytes);
-            self.pieces.drain(first..).for_each(|piece| merged.extend_from_slice(&piece));
+            self.pieces
+                .drain(first..)
+                .for_each(|piece| merged.extend_from_slice(&piece));
             self.pieces.push_back(Bytes::from(merged));
         }
         self.open = 0;
@@ -257,7 +273,7 @@ impl Writer {
         if growing.window.is_some() {
             growing.drop_passed();
         } else {
-            let held = allocated(growing.len as usize + self.buffer.capacity());
+            let held = growing.len + self.buffer.capacity() as u64;
             growing.charge.set(held);
         }
         growing.wake_readers();
@@ -283,7 +299,9 @@ impl Writer {
     /// Ready when the writer may append: always, unless a windowed body's readers are behind.
     pub fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut growing = self.body.growing.lock();
-        let ahead = growing.slowest().map_or(0, |slowest| growing.len - slowest.min(growing.len));
+        let ahead = growing
+            .slowest()
+            .map_or(0, |slowest| growing.len - slowest.min(growing.len));
         match growing.window {
             Some(window) if ahead > window => {
                 growing.writer = Some(cx.waker().clone());
@@ -315,7 +333,10 @@ impl Writer {
             let chunks: Box<[Bytes]> = growing.pieces.iter().cloned().collect();
             let held = chunks.iter().map(|chunk| allocated(chunk.len()) + 96).sum();
             growing.charge.set(held);
-            let _ = self.body.whole.set(Whole { chunks, len: growing.len });
+            let _ = self.body.whole.set(Whole {
+                chunks,
+                len: growing.len,
+            });
             growing.pieces = VecDeque::new();
         }
         growing.wake_readers();
@@ -390,7 +411,11 @@ impl Reader {
             State::Complete => Poll::Ready(Read::End(growing.trailers.clone())),
             State::Failed => Poll::Ready(Read::Failed),
             State::Growing => {
-                if !growing.wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
+                if !growing
+                    .wakers
+                    .iter()
+                    .any(|waker| waker.will_wake(cx.waker()))
+                {
                     growing.wakers.push(cx.waker().clone());
                 }
                 Poll::Pending
@@ -481,7 +506,10 @@ mod tests {
         writer.append(b"12345");
         drop(writer);
         let mut reader = body.reader(0).unwrap();
-        assert_eq!(read_all(&mut reader), (b"12345".to_vec(), Some(Read::Failed)));
+        assert_eq!(
+            read_all(&mut reader),
+            (b"12345".to_vec(), Some(Read::Failed))
+        );
         assert!(body.failed() && body.whole().is_none());
     }
 
@@ -512,7 +540,11 @@ mod tests {
         }
         writer.finish(None);
         assert_eq!(body.whole().unwrap().chunks().len(), 2);
-        assert!((100_000..115_000).contains(&budget.used()), "{}", budget.used());
+        assert!(
+            (100_000..115_000).contains(&budget.used()),
+            "{}",
+            budget.used()
+        );
         drop(body);
         assert_eq!(budget.used(), 0);
     }

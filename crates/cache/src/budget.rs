@@ -17,7 +17,10 @@ pub struct Budget {
 impl Budget {
     /// A budget of `limit` bytes, none used.
     pub fn new(limit: u64) -> Arc<Self> {
-        Arc::new(Self { used: AtomicU64::new(0), limit: AtomicU64::new(limit) })
+        Arc::new(Self {
+            used: AtomicU64::new(0),
+            limit: AtomicU64::new(limit),
+        })
     }
 
     /// Bytes in use.
@@ -51,7 +54,10 @@ pub struct Charge {
 impl Charge {
     /// Counts nothing yet.
     pub fn new(budget: &Arc<Budget>) -> Self {
-        Self { budget: Arc::clone(budget), bytes: 0 }
+        Self {
+            budget: Arc::clone(budget),
+            bytes: 0,
+        }
     }
 
     /// The budget it counts in.
@@ -82,10 +88,10 @@ impl Drop for Charge {
 }
 
 /// What an allocation of `bytes` takes from the process: allocators round up
-/// to size classes an eighth of a power of two apart, which is a sixteenth too
-/// much on average.
+/// to size classes, four to each power of two, and by 16 bytes at least.
 pub fn allocated(bytes: usize) -> u64 {
-    (bytes + bytes / 16 + 16) as u64
+    let step = (bytes.next_power_of_two() / 8).max(16);
+    bytes.next_multiple_of(step) as u64
 }
 
 #[cfg(test)]
@@ -102,5 +108,22 @@ mod tests {
         assert_eq!((budget.used(), budget.excess()), (20, 0));
         drop(charge);
         assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn allocations_are_counted_by_their_size_class() {
+        let classes = [
+            (0, 0),
+            (1, 16),
+            (64, 64),
+            (65, 80),
+            (129, 160),
+            (1025, 1280),
+            (1793, 2048),
+            (65_536, 65_536),
+        ];
+        for (bytes, class) in classes {
+            assert_eq!(allocated(bytes), class, "{bytes}");
+        }
     }
 }

@@ -117,8 +117,9 @@ impl Queues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::RefCell;
-    use std::collections::HashMap;
+    use proptest::prelude::*;
+    use std::cell::{Cell, RefCell};
+    use std::collections::{BTreeMap, HashMap};
 
     /// A cache of `size` one-byte objects driven by a trace; returns the hits.
     fn hits(trace: impl Iterator<Item = u64>, size: usize) -> usize {
@@ -133,7 +134,11 @@ mod tests {
             }
             if heat.borrow().len() == size {
                 let victim = queues.victim(
-                    |item| heat.borrow().get(&item.id).map_or(Standing::Gone, |&h| Standing::Heat(h)),
+                    |item| {
+                        heat.borrow()
+                            .get(&item.id)
+                            .map_or(Standing::Gone, |&h| Standing::Heat(h))
+                    },
                     |item, cooled| {
                         heat.borrow_mut().insert(item.id, cooled);
                     },
@@ -141,7 +146,11 @@ mod tests {
                 heat.borrow_mut().remove(&victim.map_or(0, |item| item.id));
             }
             heat.borrow_mut().insert(key, 0);
-            queues.insert(Item { hash: key, id: key, bytes: 1 });
+            queues.insert(Item {
+                hash: key,
+                id: key,
+                bytes: 1,
+            });
         }
         hits
     }
@@ -157,13 +166,108 @@ mod tests {
     fn an_object_that_left_is_passed_over() {
         let mut queues = Queues::default();
         for id in 1..=3 {
-            queues.insert(Item { hash: id, id, bytes: 10 });
+            queues.insert(Item {
+                hash: id,
+                id,
+                bytes: 10,
+            });
         }
         let victim = queues.victim(
-            |item| if item.id == 1 { Standing::Gone } else { Standing::Heat(0) },
+            |item| {
+                if item.id == 1 {
+                    Standing::Gone
+                } else {
+                    Standing::Heat(0)
+                }
+            },
             |_, _| {},
         );
         assert_eq!(victim.map(|item| item.id), Some(2));
         assert_eq!(queues.small_bytes, 10);
+    }
+
+    /// What may happen: an arrival, so many hits, a departure by another way, an eviction.
+    #[derive(Clone, Debug)]
+    enum Step {
+        Arrive(u64),
+        Hit(usize, u8),
+        Leave(usize),
+        Evict,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            4 => (0..1000u64).prop_map(Step::Arrive),
+            2 => (0..50usize, 1..6u8).prop_map(|(which, times)| Step::Hit(which, times)),
+            1 => (0..50usize).prop_map(Step::Leave),
+            3 => Just(Step::Evict),
+        ];
+        proptest::collection::vec(step, 0..300)
+    }
+
+    /// The objects in the cache: their bytes and heat.
+    type Objects = RefCell<BTreeMap<u64, (u64, u8)>>;
+
+    /// Asks for a victim; counts how many items were looked at.
+    fn evict(queues: &mut Queues, objects: &Objects, looked_at: &Cell<usize>) -> Option<Item> {
+        queues.victim(
+            |item| {
+                looked_at.set(looked_at.get() + 1);
+                objects
+                    .borrow()
+                    .get(&item.id)
+                    .map_or(Standing::Gone, |&(_, heat)| Standing::Heat(heat))
+            },
+            |item, heat| {
+                if let Some(object) = objects.borrow_mut().get_mut(&item.id) {
+                    object.1 = heat;
+                }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn a_victim_is_found_in_bounded_time_as_long_as_there_is_an_object(story in steps()) {
+            let (mut queues, objects, mut next) = (Queues::default(), Objects::default(), 0);
+            let pick = |objects: &Objects, which: usize| {
+                let objects = objects.borrow();
+                objects.keys().nth(which.checked_rem(objects.len())?).copied()
+            };
+            for step in story {
+                match step {
+                    Step::Arrive(bytes) => {
+                        next += 1;
+                        objects.borrow_mut().insert(next, (bytes, 0));
+                        queues.insert(Item { hash: next % 40, id: next, bytes });
+                        queues.tidy(|item| objects.borrow().contains_key(&item.id));
+                    }
+                    Step::Hit(which, times) => {
+                        if let Some(id) = pick(&objects, which)
+                            && let Some(object) = objects.borrow_mut().get_mut(&id)
+                        {
+                            object.1 = (object.1 + times).min(3);
+                        }
+                    }
+                    Step::Leave(which) => {
+                        pick(&objects, which).map(|id| objects.borrow_mut().remove(&id));
+                    }
+                    Step::Evict => {
+                        let (items, looked_at) = (queues.small.len() + queues.main.len(), Cell::new(0));
+                        let victim = evict(&mut queues, &objects, &looked_at);
+                        // Each item is spared at most once in `small` and three times in `main`.
+                        prop_assert!(looked_at.get() <= 5 * items);
+                        prop_assert_eq!(victim.is_none(), objects.borrow().is_empty());
+                        let known = victim.is_none_or(|item| objects.borrow_mut().remove(&item.id).is_some());
+                        prop_assert!(known, "a victim is an object");
+                    }
+                }
+                let bytes = |queue: &VecDeque<Item>| queue.iter().map(|item| item.bytes).sum::<u64>();
+                prop_assert_eq!(queues.small_bytes, bytes(&queues.small));
+                prop_assert_eq!(queues.main_bytes, bytes(&queues.main));
+                let in_queues = |id: &u64| queues.small.iter().chain(&queues.main).any(|item| item.id == *id);
+                prop_assert!(objects.borrow().keys().all(in_queues), "every object can be evicted");
+            }
+        }
     }
 }

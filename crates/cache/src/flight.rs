@@ -119,7 +119,8 @@ impl Lead {
     /// The response is not to be shared; for `shun_ms` requests for this key do not wait for each other.
     pub fn not_shared(mut self, now_ms: u64, shun_ms: u64) {
         if shun_ms > 0 {
-            self.cache.shun(self.hash, &self.key, now_ms.saturating_add(shun_ms));
+            self.cache
+                .shun(self.hash, &self.key, now_ms.saturating_add(shun_ms));
         }
         self.finish(Landing::NotShared);
     }

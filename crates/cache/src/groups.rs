@@ -44,7 +44,11 @@ const MOST_GROUPS: usize = 1 << 17;
 impl Groups {
     /// No group was invalidated yet.
     pub fn new(seed: u64) -> Self {
-        Self { seed, moment: AtomicU64::new(0), state: RwLock::default() }
+        Self {
+            seed,
+            moment: AtomicU64::new(0),
+            state: RwLock::default(),
+        }
     }
 
     /// How many invalidations there were: taken when a response is asked for.
@@ -58,7 +62,14 @@ impl Groups {
     pub fn mark(&self, origin: &[u8], group: &[u8], asked: u64) -> Mark {
         let group = self.group(origin, group);
         let generation = self.state.read().generation(group);
-        Mark { group, generation: if generation > asked { NEVER } else { generation } }
+        Mark {
+            group,
+            generation: if generation > asked {
+                NEVER
+            } else {
+                generation
+            },
+        }
     }
 
     /// Makes every object that is in the group now invalid.
@@ -76,7 +87,9 @@ impl Groups {
     /// Whether none of the groups was invalidated since they were marked.
     pub fn are_current(&self, marks: &[Mark]) -> bool {
         let state = self.state.read();
-        marks.iter().all(|mark| state.generation(mark.group) == mark.generation)
+        marks
+            .iter()
+            .all(|mark| state.generation(mark.group) == mark.generation)
     }
 
     fn group(&self, origin: &[u8], name: &[u8]) -> u64 {
@@ -102,10 +115,16 @@ mod tests {
     fn only_marks_made_before_the_invalidation_are_outdated() {
         let groups = Groups::new(1);
         let asked = groups.moment();
-        let (before, other) = (groups.mark(b"a", b"news", asked), groups.mark(b"b", b"news", asked));
+        let (before, other) = (
+            groups.mark(b"a", b"news", asked),
+            groups.mark(b"b", b"news", asked),
+        );
         groups.invalidate(b"A", b"news");
         let after = groups.mark(b"a", b"news", groups.moment());
-        assert!(!groups.are_current(&[groups.mark(b"a", b"news", asked)]), "asked for before");
+        assert!(
+            !groups.are_current(&[groups.mark(b"a", b"news", asked)]),
+            "asked for before"
+        );
         assert!(!groups.are_current(&[other, before]));
         assert!(groups.are_current(&[other, after]));
     }

@@ -190,7 +190,9 @@ impl Cache {
     /// Whether somebody is asking the origin for `key` now.
     pub fn is_being_fetched(&self, key: &Key<'_>) -> bool {
         let shard = self.shard(key.hash).lock();
-        shard.entry(key.hash, key.text).is_some_and(|entry| entry.flight.is_some())
+        shard
+            .entry(key.hash, key.text)
+            .is_some_and(|entry| entry.flight.is_some())
     }
 
     /// Like [`Cache::turn`] for a refresh behind an answer: `None` when one is under way.
@@ -227,7 +229,13 @@ impl Cache {
         limits: &Limits,
     ) -> (Arc<Object>, u64) {
         let id = self.next_id.fetch_add(1, Relaxed);
-        let object = Arc::new(Object::new(draft, id, key.hash, key.text.len(), &self.budget));
+        let object = Arc::new(Object::new(
+            draft,
+            id,
+            key.hash,
+            key.text.len(),
+            &self.budget,
+        ));
         let outdated = lead.as_ref().is_some_and(Lead::is_outdated);
         if !outdated {
             self.put(key, Arc::clone(&object), limits);
@@ -236,7 +244,11 @@ impl Cache {
             lead.finish(Landing::Stored(Arc::clone(&object)));
         }
         let complete = object.whole().is_none_or(|body| body.whole().is_some());
-        let evicted = if complete && !outdated { self.settle(&object) } else { 0 };
+        let evicted = if complete && !outdated {
+            self.settle(&object)
+        } else {
+            0
+        };
         (object, evicted)
     }
 
@@ -245,7 +257,9 @@ impl Cache {
         let mut shard = self.shard(key.hash).lock();
         let entry = shard.entry_or_new(key);
         let keep = |other: &Arc<Object>| {
-            other.selector.is_some() && object.selector.is_some() && other.selector != object.selector
+            other.selector.is_some()
+                && object.selector.is_some()
+                && other.selector != object.selector
         };
         entry.variants.retain(|other| {
             let kept = keep(other);
@@ -267,7 +281,11 @@ impl Cache {
     /// The object's body is complete: from now on it may be evicted. Returns
     /// how many others had to go for it.
     pub fn settle(&self, object: &Arc<Object>) -> u64 {
-        let item = Item { hash: object.hash, id: object.id, bytes: object.memory_bytes() };
+        let item = Item {
+            hash: object.hash,
+            id: object.id,
+            bytes: object.memory_bytes(),
+        };
         self.enqueue(item);
         self.make_room()
     }
@@ -290,8 +308,15 @@ impl Cache {
         let mut shard = self.shard(old.hash).lock();
         let slot = shard
             .table
-            .find_mut(old.hash, |entry| entry.hash == old.hash && *entry.key == *key.text)
-            .and_then(|entry| entry.variants.iter_mut().find(|variant| Arc::ptr_eq(variant, old)));
+            .find_mut(old.hash, |entry| {
+                entry.hash == old.hash && *entry.key == *key.text
+            })
+            .and_then(|entry| {
+                entry
+                    .variants
+                    .iter_mut()
+                    .find(|variant| Arc::ptr_eq(variant, old))
+            });
         let replaced = slot.map(|slot| std::mem::replace(slot, Arc::clone(&new)));
         drop(shard);
         drop(replaced);
@@ -330,7 +355,18 @@ impl Cache {
             (whole.status, whole.reason) = (200, b"OK".to_vec());
             whole.fields.remove(FieldId::ContentRange);
             let content = Content::Whole(Body::complete(&self.budget, &[&bytes]));
-            return self.publish(key, Draft { response: &whole, content, ..draft }, None, limits).1;
+            return self
+                .publish(
+                    key,
+                    Draft {
+                        response: &whole,
+                        content,
+                        ..draft
+                    },
+                    None,
+                    limits,
+                )
+                .1;
         }
         draft.content = Content::Ranges(Arc::new(ranges));
         self.publish(key, draft, None, limits).1
@@ -340,14 +376,18 @@ impl Cache {
     /// Returns how many objects were valid before.
     pub fn invalidate(&self, key: &Key<'_>) -> usize {
         let mut shard = self.shard(key.hash).lock();
-        let found = shard
-            .table
-            .find_mut(key.hash, |entry| entry.hash == key.hash && *entry.key == *key.text);
+        let found = shard.table.find_mut(key.hash, |entry| {
+            entry.hash == key.hash && *entry.key == *key.text
+        });
         let Some(entry) = found else { return 0 };
         if let Some(flight) = &entry.flight {
             flight.invalidated.store(true, Relaxed);
         }
-        entry.variants.iter().filter(|object| object.invalidate()).count()
+        entry
+            .variants
+            .iter()
+            .filter(|object| object.invalidate())
+            .count()
     }
 
     /// Evicts until the budget is kept, or nothing is left to evict. Returns how many objects went.
@@ -390,7 +430,9 @@ impl Cache {
         match item.id {
             MARK if shard.is_marked(item.hash) => Standing::Heat(0),
             MARK => Standing::Gone,
-            _ => shard.held(item).map_or(Standing::Gone, |object| Standing::Heat(object.heat())),
+            _ => shard
+                .held(item)
+                .map_or(Standing::Gone, |object| Standing::Heat(object.heat())),
         }
     }
 
@@ -407,7 +449,11 @@ impl Cache {
         let bytes = charge.bytes();
         entry.shun = Some(Shun { until_ms, charge });
         drop(shard);
-        self.enqueue(Item { hash, id: MARK, bytes });
+        self.enqueue(Item {
+            hash,
+            id: MARK,
+            bytes,
+        });
         self.make_room();
     }
 
@@ -425,7 +471,11 @@ impl Cache {
             |entry| entry.hash,
         ) {
             let entry = slot.get_mut();
-            if entry.flight.as_ref().is_some_and(|current| Arc::ptr_eq(current, flight)) {
+            if entry
+                .flight
+                .as_ref()
+                .is_some_and(|current| Arc::ptr_eq(current, flight))
+            {
                 entry.flight = None;
             }
             if entry.is_idle() {
@@ -444,7 +494,8 @@ impl Cache {
 impl Shard {
     #[inline]
     fn entry(&self, hash: u64, key: &[u8]) -> Option<&Entry> {
-        self.table.find(hash, |entry| entry.hash == hash && *entry.key == *key)
+        self.table
+            .find(hash, |entry| entry.hash == hash && *entry.key == *key)
     }
 
     fn entry_or_new(&mut self, key: &Key<'_>) -> &mut Entry {
@@ -470,7 +521,9 @@ impl Shard {
     }
 
     fn is_marked(&self, hash: u64) -> bool {
-        self.table.find(hash, |entry| entry.hash == hash && entry.shun.is_some()).is_some()
+        self.table
+            .find(hash, |entry| entry.hash == hash && entry.shun.is_some())
+            .is_some()
     }
 
     /// Takes a key's mark out, and its entry when nothing is left in it. Returns the bytes given back.
@@ -506,7 +559,10 @@ impl Entry {
     /// The newest variant that the request selects (RFC 9111 section 4.1).
     #[inline]
     fn select(&self, request: &Fields, policy: &Policy) -> Option<&Arc<Object>> {
-        self.variants.iter().rev().find(|object| object.selects(request, policy))
+        self.variants
+            .iter()
+            .rev()
+            .find(|object| object.selects(request, policy))
     }
 
     fn position(&self, id: u64) -> Option<usize> {
@@ -519,7 +575,9 @@ impl Entry {
     }
 
     fn is_shunned(&self, now_ms: u64) -> bool {
-        self.shun.as_ref().is_some_and(|shun| shun.until_ms > now_ms)
+        self.shun
+            .as_ref()
+            .is_some_and(|shun| shun.until_ms > now_ms)
     }
 }
 

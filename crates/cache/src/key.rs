@@ -22,7 +22,10 @@ impl<'a> Key<'a> {
     pub fn new(text: &'a [u8], seed: u64) -> Self {
         let mut hasher = RapidHasher::new(seed);
         hasher.write(text);
-        Self { text, hash: hasher.finish() }
+        Self {
+            text,
+            hash: hasher.finish(),
+        }
     }
 }
 
@@ -60,7 +63,13 @@ fn write_query(policy: &Policy, search: &[u8], out: &mut Vec<u8>) {
     let mark = out.len();
     out.push(b'?');
     if filters_query(policy) {
-        query::filter_query(search, &policy.ignore_query, &policy.keep_query, policy.sort_query, out);
+        query::filter_query(
+            search,
+            &policy.ignore_query,
+            &policy.keep_query,
+            policy.sort_query,
+            out,
+        );
         if out.len() == mark + 1 {
             out.truncate(mark);
         }
@@ -77,7 +86,13 @@ mod tests {
         let mut request = Fields::new();
         request.push(FieldId::Cookie, cookie.as_bytes());
         let mut out = Vec::new();
-        write(policy, b"shop.example", target.as_bytes(), &request, &mut out);
+        write(
+            policy,
+            b"shop.example",
+            target.as_bytes(),
+            &request,
+            &mut out,
+        );
         String::from_utf8_lossy(&out).into_owned()
     }
 
@@ -85,8 +100,15 @@ mod tests {
     fn keys_follow_the_policy() {
         let plain = Policy::default();
         assert_eq!(key(&plain, "/a?x=1&y=2", ""), "shop.example/a?x=1&y=2");
-        let filtered = Policy { ignore_query: vec!["utm_*".into()], sort_query: true, ..Policy::default() };
-        assert_eq!(key(&filtered, "/a?y=2&utm_source=n&x=1", ""), "shop.example/a?x=1&y=2");
+        let filtered = Policy {
+            ignore_query: vec!["utm_*".into()],
+            sort_query: true,
+            ..Policy::default()
+        };
+        assert_eq!(
+            key(&filtered, "/a?y=2&utm_source=n&x=1", ""),
+            "shop.example/a?x=1&y=2"
+        );
         assert_eq!(key(&filtered, "/a?utm_source=n", ""), "shop.example/a");
         let by_cookie = Policy {
             key: vec![KeyPart::Path, KeyPart::Cookie("tier".into())],

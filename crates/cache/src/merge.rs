@@ -26,7 +26,9 @@ pub fn updated(stored: &ResponseHead, newer: &ResponseHead) -> ResponseHead {
     // Age and Date belong to the response that was generated last; a stored Age must not outlive it.
     merged.fields.remove(FieldId::Age);
     for field in newer.fields.iter().filter(|field| replaces(field.id)) {
-        merged.fields.retain(|old| !old.name.eq_ignore_ascii_case(field.name));
+        merged
+            .fields
+            .retain(|old| !old.name.eq_ignore_ascii_case(field.name));
     }
     for field in newer.fields.iter().filter(|field| replaces(field.id)) {
         merged.fields.push_named(field.name, field.value);
@@ -39,7 +41,10 @@ mod tests {
     use super::*;
 
     fn head(lines: &[(&str, &str)]) -> ResponseHead {
-        let mut head = ResponseHead { status: 200, ..ResponseHead::default() };
+        let mut head = ResponseHead {
+            status: 200,
+            ..ResponseHead::default()
+        };
         for (name, value) in lines {
             head.fields.push_named(name.as_bytes(), value.as_bytes());
         }
@@ -48,11 +53,24 @@ mod tests {
 
     #[test]
     fn new_fields_replace_old_ones_but_not_the_bodys() {
-        let stored = head(&[("ETag", "\"a\""), ("X-A", "1"), ("X-A", "2"), ("X-B", "b"), ("Content-Encoding", "gzip")]);
-        let newer = head(&[("x-a", "3"), ("x-a", "4"), ("ETag", "\"z\""), ("Content-Encoding", "br"), ("X-C", "c")]);
+        let stored = head(&[
+            ("ETag", "\"a\""),
+            ("X-A", "1"),
+            ("X-A", "2"),
+            ("X-B", "b"),
+            ("Content-Encoding", "gzip"),
+        ]);
+        let newer = head(&[
+            ("x-a", "3"),
+            ("x-a", "4"),
+            ("ETag", "\"z\""),
+            ("Content-Encoding", "br"),
+            ("X-C", "c"),
+        ]);
         let mut out = Vec::new();
         updated(&stored, &newer).fields.write_to(&mut out);
-        let expected = "ETag: \"a\"\r\nX-B: b\r\nContent-Encoding: gzip\r\nx-a: 3\r\nx-a: 4\r\nX-C: c\r\n";
+        let expected =
+            "ETag: \"a\"\r\nX-B: b\r\nContent-Encoding: gzip\r\nx-a: 3\r\nx-a: 4\r\nX-C: c\r\n";
         assert_eq!(String::from_utf8_lossy(&out), expected);
     }
 }

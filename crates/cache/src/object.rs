@@ -80,14 +80,22 @@ struct Span {
 }
 
 impl Object {
-    pub(crate) fn new(draft: Draft<'_>, id: u64, hash: u64, key_len: usize, budget: &Arc<Budget>) -> Self {
+    pub(crate) fn new(
+        draft: Draft<'_>,
+        id: u64,
+        hash: u64,
+        key_len: usize,
+        budget: &Arc<Budget>,
+    ) -> Self {
         let mut head = Vec::with_capacity(512);
         let (etag, language) = write_head(&draft, &mut head);
         let head = head.into_boxed_slice();
         let mut charge = Charge::new(budget);
         let selector = draft.selector.as_ref().map_or(0, Selector::heap_bytes);
         charge.set(
-            allocated(size_of::<Self>() + 16) + allocated(head.len()) + allocated(key_len)
+            allocated(size_of::<Self>() + 16)
+                + allocated(head.len())
+                + allocated(key_len)
                 + (selector + draft.groups.len() * size_of::<Mark>() + ENTRY_BYTES) as u64,
         );
         Self {
@@ -132,17 +140,25 @@ impl Object {
 
     /// The head read again, for those who change it.
     pub fn parsed_head(&self) -> ResponseHead {
-        let limits =
-            HeadLimits { line_bytes: usize::MAX, head_bytes: usize::MAX, fields: usize::MAX };
+        let limits = HeadLimits {
+            line_bytes: usize::MAX,
+            head_bytes: usize::MAX,
+            fields: usize::MAX,
+        };
         let mut head = ResponseHead::default();
         let read = head.parse(&self.head, &limits);
-        debug_assert_eq!(read, Ok(Some(self.head.len())), "a stored head is well-formed");
+        debug_assert_eq!(
+            read,
+            Ok(Some(self.head.len())),
+            "a stored head is well-formed"
+        );
         head
     }
 
     /// Its entity tag, if it has a valid one.
     pub fn etag(&self) -> Option<&[u8]> {
-        self.span(self.etag).filter(|etag| conditional::is_valid_etag(etag))
+        self.span(self.etag)
+            .filter(|etag| conditional::is_valid_etag(etag))
     }
 
     /// Its strong entity tag, if it has one.
@@ -241,13 +257,20 @@ fn write_head(draft: &Draft<'_>, out: &mut Vec<u8>) -> (Span, Span) {
     let (mut etag, mut language) = (Span::default(), Span::default());
     for field in response.fields.iter() {
         let withheld = !draft.withheld.is_empty()
-            && draft.withheld.iter().any(|name| field.name.eq_ignore_ascii_case(name.as_bytes()));
-        let moved = field.id == FieldId::ContentRange && matches!(draft.content, Content::Ranges(_));
+            && draft
+                .withheld
+                .iter()
+                .any(|name| field.name.eq_ignore_ascii_case(name.as_bytes()));
+        let moved =
+            field.id == FieldId::ContentRange && matches!(draft.content, Content::Ranges(_));
         if field.id.bit() & NOT_KEPT != 0 || withheld || moved {
             continue;
         }
         let start = (out.len() + field.name.len() + 2) as u32;
-        let span = Span { start, len: field.value.len() as u32 };
+        let span = Span {
+            start,
+            len: field.value.len() as u32,
+        };
         match field.id {
             FieldId::ETag => etag = span,
             FieldId::ContentLanguage => language = span,

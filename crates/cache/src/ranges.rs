@@ -21,8 +21,13 @@ pub struct Ranges {
 impl Ranges {
     /// One part that starts at `first` of a body of `complete` bytes.
     pub fn new(budget: &Arc<Budget>, complete: u64, first: u64, bytes: Bytes) -> Self {
-        let mut ranges = Self { complete, parts: Vec::new(), charge: Charge::new(budget) };
+        let mut ranges = Self {
+            complete,
+            parts: Vec::new(),
+            charge: Charge::new(budget),
+        };
         ranges.insert(first, bytes);
+        ranges.count();
         ranges
     }
 
@@ -36,6 +41,7 @@ impl Ranges {
         for (first, bytes) in &other.parts {
             ranges.insert(*first, bytes.clone());
         }
+        ranges.count();
         ranges
     }
 
@@ -61,8 +67,9 @@ impl Ranges {
         }
         self.parts.iter().find_map(|(first, bytes)| {
             let end = first + bytes.len() as u64;
-            (*first <= wanted.start && wanted.end <= end)
-                .then(|| bytes.slice((wanted.start - first) as usize..(wanted.end - first) as usize))
+            (*first <= wanted.start && wanted.end <= end).then(|| {
+                bytes.slice((wanted.start - first) as usize..(wanted.end - first) as usize)
+            })
         })
     }
 
@@ -102,8 +109,8 @@ impl Ranges {
             bytes
         } else {
             let mut merged = vec![0; (stop - start) as usize];
-            touching.push((first, bytes));
-            for (at, part) in &touching {
+            // The new part first: what was known already goes over it.
+            for (at, part) in std::iter::once(&(first, bytes)).chain(&touching) {
                 let from = (at - start) as usize;
                 merged[from..from + part.len()].copy_from_slice(part);
             }
@@ -112,7 +119,14 @@ impl Ranges {
         apart.push((start, merged));
         apart.sort_by_key(|(first, _)| *first);
         self.parts = apart;
-        let held = self.parts.iter().map(|(_, bytes)| allocated(bytes.len()) + 96).sum();
+    }
+
+    fn count(&mut self) {
+        let held = self
+            .parts
+            .iter()
+            .map(|(_, bytes)| allocated(bytes.len()) + 96)
+            .sum();
         self.charge.set(held);
     }
 }

@@ -168,7 +168,9 @@ impl Terms {
     /// [`Terms::serving`] for a request that sets terms of its own (RFC 9111 section 5.2.1).
     fn serving_on_terms(&self, now_ms: u64, ttl: i64, request: &RequestDirectives) -> Serving {
         let seconds = |limit: u64| millis(limit) as i64;
-        let too_old = request.max_age.is_some_and(|max| self.age_ms(now_ms) as i64 > seconds(max));
+        let too_old = request
+            .max_age
+            .is_some_and(|max| self.age_ms(now_ms) as i64 > seconds(max));
         let too_short = request.min_fresh.is_some_and(|min| ttl < seconds(min));
         if request.no_cache || too_old || too_short {
             return Serving::Validate(Doubt::Request);
@@ -189,7 +191,9 @@ impl Terms {
         if self.never_stale {
             return false;
         }
-        let window = request.stale_if_error.map_or(self.error_ms, |s| self.error_ms.max(millis(s)));
+        let window = request
+            .stale_if_error
+            .map_or(self.error_ms, |s| self.error_ms.max(millis(s)));
         let past = self.age_ms(now_ms).saturating_sub(self.lifetime_ms);
         past < window
     }
@@ -197,21 +201,38 @@ impl Terms {
 
 /// Decides whether to store a response (RFC 9111 section 3) and on what terms.
 pub fn assess(arrival: &Arrival<'_>) -> Result<Terms, Refusal> {
-    let Arrival { response, policy, .. } = *arrival;
+    let Arrival {
+        response, policy, ..
+    } = *arrival;
     if policy.pass {
         return Err(Refusal::Pass);
     }
     let (directives, is_targeted) = directives(&response.fields, policy, arrival.device);
-    let lifetime = stated_lifetime(&response.fields, &directives, is_targeted, arrival.response_ms);
+    let lifetime = stated_lifetime(
+        &response.fields,
+        &directives,
+        is_targeted,
+        arrival.response_ms,
+    );
     refuse(arrival, &directives, lifetime.is_some())?;
     let terms = terms(arrival, &directives, lifetime);
     let has_validator = terms.last_modified.is_some()
-        || response.fields.get(FieldId::ETag).is_some_and(conditional::is_valid_etag);
+        || response
+            .fields
+            .get(FieldId::ETag)
+            .is_some_and(conditional::is_valid_etag);
     let usable = !terms.always_validate
-        && terms.lifetime_ms.max(if terms.never_stale { 0 } else { terms.grace_ms.max(terms.error_ms) })
-            > terms.initial_age_ms;
+        && terms.lifetime_ms.max(if terms.never_stale {
+            0
+        } else {
+            terms.grace_ms.max(terms.error_ms)
+        }) > terms.initial_age_ms;
     let valid_for_a_while = has_validator && terms.is_worth_keeping(arrival.response_ms);
-    if usable || valid_for_a_while { Ok(terms) } else { Err(Refusal::NoFreshness) }
+    if usable || valid_for_a_while {
+        Ok(terms)
+    } else {
+        Err(Refusal::NoFreshness)
+    }
 }
 
 /// The directives in force: those of the first valid targeted field (RFC 9213
@@ -228,7 +249,10 @@ fn directives(fields: &Fields, policy: &Policy, device: &str) -> (ResponseDirect
             return (directives, true);
         }
     }
-    (ResponseDirectives::parse(fields.all(FieldId::CacheControl)), false)
+    (
+        ResponseDirectives::parse(fields.all(FieldId::CacheControl)),
+        false,
+    )
 }
 
 /// What forbids storing; `stated`: the response states its freshness.
@@ -237,7 +261,13 @@ fn refuse(
     directives: &ResponseDirectives,
     stated: bool,
 ) -> Result<(), Refusal> {
-    let Arrival { method, request, response, policy, .. } = *arrival;
+    let Arrival {
+        method,
+        request,
+        response,
+        policy,
+        ..
+    } = *arrival;
     let forced = policy.force_ttl.is_some();
     match method {
         Method::Get => {}
@@ -275,34 +305,48 @@ fn refuse(
         || forced
         || directives.public
         || is_heuristic(response.status)
-        || policy.ttl_status.iter().any(|(status, _)| *status == response.status);
+        || policy
+            .ttl_status
+            .iter()
+            .any(|(status, _)| *status == response.status);
     if basis { Ok(()) } else { Err(Refusal::Status) }
 }
 
-fn terms(
-    arrival: &Arrival<'_>,
-    directives: &ResponseDirectives,
-    stated: Option<u64>,
-) -> Terms {
-    let Arrival { response, policy, response_ms, .. } = *arrival;
+fn terms(arrival: &Arrival<'_>, directives: &ResponseDirectives, stated: Option<u64>) -> Terms {
+    let Arrival {
+        response,
+        policy,
+        response_ms,
+        ..
+    } = *arrival;
     let fields = &response.fields;
     let date = date_of(fields).unwrap_or(response_ms / 1000);
     let last_modified = fields.get(FieldId::LastModified).and_then(date::parse);
     let forced = policy.force_ttl.map(|ttl| ttl.as_millis() as u64);
-    let lifetime_ms = forced.or(stated).unwrap_or_else(|| {
-        granted_lifetime(arrival, directives, date, last_modified)
-    });
+    let lifetime_ms = forced
+        .or(stated)
+        .unwrap_or_else(|| granted_lifetime(arrival, directives, date, last_modified));
     let always_validate = directives.no_cache == Scope::Whole && forced.is_none();
     let never_stale = directives.must_revalidate
         || directives.proxy_revalidate
         || directives.s_maxage.is_some()
         || always_validate;
     let window = |asked: Option<u64>, operators: u64| asked.map_or(operators, millis);
-    let grace_ms = window(directives.stale_while_revalidate, policy.grace.as_millis() as u64);
-    let error_ms = window(directives.stale_if_error, policy.stale_if_error.as_millis() as u64);
+    let grace_ms = window(
+        directives.stale_while_revalidate,
+        policy.grace.as_millis() as u64,
+    );
+    let error_ms = window(
+        directives.stale_if_error,
+        policy.stale_if_error.as_millis() as u64,
+    );
     Terms {
         response_ms,
-        initial_age_ms: if forced.is_some() { 0 } else { initial_age(arrival, date) },
+        initial_age_ms: if forced.is_some() {
+            0
+        } else {
+            initial_age(arrival, date)
+        },
         lifetime_ms,
         grace_ms,
         error_ms: error_ms.max(policy.grace.as_millis() as u64),
@@ -340,8 +384,13 @@ fn granted_lifetime(
     date: u64,
     last_modified: Option<u64>,
 ) -> u64 {
-    let Arrival { response, policy, .. } = *arrival;
-    let by_status = policy.ttl_status.iter().find(|(status, _)| *status == response.status);
+    let Arrival {
+        response, policy, ..
+    } = *arrival;
+    let by_status = policy
+        .ttl_status
+        .iter()
+        .find(|(status, _)| *status == response.status);
     if let Some((_, ttl)) = by_status {
         return ttl.as_millis() as u64;
     }
@@ -350,9 +399,9 @@ fn granted_lifetime(
     }
     let eligible = is_heuristic(response.status) || directives.public;
     match last_modified {
-        Some(modified) if policy.heuristic && eligible => {
-            (millis(date.saturating_sub(modified)) / 10).min(policy.heuristic_max.as_millis() as u64)
-        }
+        Some(modified) if policy.heuristic && eligible => (millis(date.saturating_sub(modified))
+            / 10)
+            .min(policy.heuristic_max.as_millis() as u64),
         _ => 0,
     }
 }
@@ -360,7 +409,12 @@ fn granted_lifetime(
 /// `corrected_initial_age` in milliseconds. An Age that is not a number counts as very old,
 /// and so does one in several lines; of a plain list the first member counts (section 5.1).
 fn initial_age(arrival: &Arrival<'_>, date: u64) -> u64 {
-    let Arrival { response, request_ms, response_ms, .. } = *arrival;
+    let Arrival {
+        response,
+        request_ms,
+        response_ms,
+        ..
+    } = *arrival;
     let fields = &response.fields;
     let age_value = if fields.has(FieldId::Age) {
         let mut values = fields.all(FieldId::Age);
@@ -393,7 +447,10 @@ fn millis(seconds: u64) -> u64 {
 
 /// Heuristically cacheable (RFC 9110 section 15.1).
 fn is_heuristic(status: u16) -> bool {
-    matches!(status, 200 | 203 | 204 | 206 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501)
+    matches!(
+        status,
+        200 | 203 | 204 | 206 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501
+    )
 }
 
 /// Whether this cache knows what the status asks of it (RFC 9111 section 5.2.2.3).
@@ -413,7 +470,10 @@ mod tests {
     const NOW: u64 = 1_600_000_000_000;
 
     fn response(status: u16, lines: &[(&str, &str)]) -> ResponseHead {
-        let mut head = ResponseHead { status, ..ResponseHead::default() };
+        let mut head = ResponseHead {
+            status,
+            ..ResponseHead::default()
+        };
         for (name, value) in lines {
             head.fields.push_named(name.as_bytes(), value.as_bytes());
         }
@@ -450,16 +510,43 @@ mod tests {
     fn lifetimes_by_table() {
         let date = ("Date", "Sun, 13 Sep 2020 12:26:40 GMT");
         assert_eq!(lifetime(&[("Cache-Control", "max-age=5")]), Ok(5));
-        assert_eq!(lifetime(&[("Cache-Control", "max-age=5, s-maxage=7")]), Ok(7));
-        assert_eq!(lifetime(&[("Cache-Control", "max-age=5"), ("CDN-Cache-Control", "max-age=9")]), Ok(9));
-        assert_eq!(lifetime(&[date, ("Expires", "Sun, 13 Sep 2020 12:26:50 GMT")]), Ok(10));
-        assert_eq!(lifetime(&[date, ("Expires", "0")]), Err(Refusal::NoFreshness));
-        assert_eq!(lifetime(&[date, ("Last-Modified", "Sun, 13 Sep 2020 12:10:00 GMT")]), Ok(100));
+        assert_eq!(
+            lifetime(&[("Cache-Control", "max-age=5, s-maxage=7")]),
+            Ok(7)
+        );
+        assert_eq!(
+            lifetime(&[
+                ("Cache-Control", "max-age=5"),
+                ("CDN-Cache-Control", "max-age=9")
+            ]),
+            Ok(9)
+        );
+        assert_eq!(
+            lifetime(&[date, ("Expires", "Sun, 13 Sep 2020 12:26:50 GMT")]),
+            Ok(10)
+        );
+        assert_eq!(
+            lifetime(&[date, ("Expires", "0")]),
+            Err(Refusal::NoFreshness)
+        );
+        assert_eq!(
+            lifetime(&[date, ("Last-Modified", "Sun, 13 Sep 2020 12:10:00 GMT")]),
+            Ok(100)
+        );
         assert_eq!(lifetime(&[]), Err(Refusal::NoFreshness));
         assert_eq!(lifetime(&[("ETag", "\"a\"")]), Ok(0));
-        assert_eq!(lifetime(&[("Cache-Control", "no-store, max-age=5")]), Err(Refusal::NoStore));
-        assert_eq!(lifetime(&[("Cache-Control", "private, max-age=5")]), Err(Refusal::Private));
-        assert_eq!(lifetime(&[("Cache-Control", "max-age=5"), ("Set-Cookie", "a=b")]), Err(Refusal::SetCookie));
+        assert_eq!(
+            lifetime(&[("Cache-Control", "no-store, max-age=5")]),
+            Err(Refusal::NoStore)
+        );
+        assert_eq!(
+            lifetime(&[("Cache-Control", "private, max-age=5")]),
+            Err(Refusal::Private)
+        );
+        assert_eq!(
+            lifetime(&[("Cache-Control", "max-age=5"), ("Set-Cookie", "a=b")]),
+            Err(Refusal::SetCookie)
+        );
     }
 
     #[test]
@@ -476,9 +563,18 @@ mod tests {
         assert_eq!(ttl(404, &[], &policy), Ok(3));
         assert_eq!(ttl(500, &[], &policy), Err(Refusal::Status));
         assert_eq!(ttl(200, &[("Cache-Control", "max-age=5")], &policy), Ok(5));
-        let forced = Policy { force_ttl: Some(Duration::from_secs(9)), ..Policy::default() };
-        assert_eq!(ttl(200, &[("Cache-Control", "private, no-store")], &forced), Ok(9));
-        let zero = Policy { default_ttl: Some(Duration::ZERO), ..Policy::default() };
+        let forced = Policy {
+            force_ttl: Some(Duration::from_secs(9)),
+            ..Policy::default()
+        };
+        assert_eq!(
+            ttl(200, &[("Cache-Control", "private, no-store")], &forced),
+            Ok(9)
+        );
+        let zero = Policy {
+            default_ttl: Some(Duration::ZERO),
+            ..Policy::default()
+        };
         let modified = &[("Last-Modified", "Sun, 13 Sep 2020 12:10:00 GMT")];
         assert_eq!(ttl(200, modified, &zero), Ok(0));
     }
@@ -494,7 +590,10 @@ mod tests {
 
     #[test]
     fn use_of_a_stale_object_follows_its_terms() {
-        let lines = [("Cache-Control", "max-age=10, stale-while-revalidate=5, stale-if-error=20")];
+        let lines = [(
+            "Cache-Control",
+            "max-age=10, stale-while-revalidate=5, stale-if-error=20",
+        )];
         let Ok(terms) = assess_get(&[], &Policy::default(), &response(200, &lines)) else {
             panic!("it states its freshness");
         };
@@ -502,19 +601,40 @@ mod tests {
         let at = |seconds: u64| NOW + seconds * 1000;
         assert_eq!(terms.serving(at(9), &none), Serving::Fresh);
         assert_eq!(terms.serving(at(10), &none), Serving::Grace);
-        assert_eq!(terms.serving(at(15), &none), Serving::Validate(Doubt::Stale));
+        assert_eq!(
+            terms.serving(at(15), &none),
+            Serving::Validate(Doubt::Stale)
+        );
         assert!(terms.may_replace_error(at(29), &none) && !terms.may_replace_error(at(30), &none));
-        let strict = RequestDirectives { max_age: Some(3), ..none };
-        assert_eq!(terms.serving(at(4), &strict), Serving::Validate(Doubt::Request));
-        let lenient = RequestDirectives { max_stale: Some(100), ..none };
+        let strict = RequestDirectives {
+            max_age: Some(3),
+            ..none
+        };
+        assert_eq!(
+            terms.serving(at(4), &strict),
+            Serving::Validate(Doubt::Request)
+        );
+        let lenient = RequestDirectives {
+            max_stale: Some(100),
+            ..none
+        };
         assert_eq!(terms.serving(at(60), &lenient), Serving::StaleAccepted);
     }
 
     #[test]
     fn an_age_that_is_no_number_is_old() {
         for bad in ["old", "-1", "0.5", "0, 0", ""] {
-            let head = response(200, &[("Cache-Control", "max-age=100"), ("Age", bad), ("ETag", "\"a\"")]);
-            let Ok(terms) = assess_get(&[], &Policy::default(), &head) else { panic!("{bad}") };
+            let head = response(
+                200,
+                &[
+                    ("Cache-Control", "max-age=100"),
+                    ("Age", bad),
+                    ("ETag", "\"a\""),
+                ],
+            );
+            let Ok(terms) = assess_get(&[], &Policy::default(), &head) else {
+                panic!("{bad}")
+            };
             assert_eq!(
                 terms.serving(NOW, &RequestDirectives::default()),
                 Serving::Validate(Doubt::Stale)

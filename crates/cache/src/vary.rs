@@ -48,7 +48,10 @@ impl Selector {
         }
         let mut values = Vec::new();
         normal_values(&names, request, policy, &mut values);
-        Ok(Some(Self { names: names.into(), values: values.into() }))
+        Ok(Some(Self {
+            names: names.into(),
+            values: values.into(),
+        }))
     }
 
     /// Whether a request selects this response; `language` is the response's Content-Language.
@@ -106,7 +109,10 @@ mod tests {
     }
 
     fn selects(vary: &str, stored: &[(&str, &str)], asked: &[(&str, &str)]) -> bool {
-        let policy = Policy { normalize_accept_language: true, ..Policy::default() };
+        let policy = Policy {
+            normalize_accept_language: true,
+            ..Policy::default()
+        };
         let response = fields(&[("Vary", vary)]);
         match Selector::of(&response, &fields(stored), &policy) {
             Ok(Some(selector)) => selector.matches(&fields(asked), &policy, Some(b"de")),
@@ -116,20 +122,40 @@ mod tests {
 
     #[test]
     fn values_are_compared_in_normal_form() {
-        assert!(selects("Foo", &[("Foo", "1, 2")], &[("foo", "1"), ("FOO", "2")]));
+        assert!(selects(
+            "Foo",
+            &[("Foo", "1, 2")],
+            &[("foo", "1"), ("FOO", "2")]
+        ));
         assert!(!selects("Foo", &[("Foo", "1")], &[("Foo", "2")]));
         assert!(!selects("Foo", &[("Foo", "1")], &[]));
         assert!(!selects("Foo", &[], &[("Foo", "")]));
         assert!(selects("Foo, Bar", &[("Bar", "1")], &[("Bar", "1")]));
-        assert!(selects("Accept-Encoding", &[("Accept-Encoding", "gzip, br")], &[("Accept-Encoding", "br;q=0.5, gzip")]));
-        assert!(selects("Accept-Language", &[("Accept-Language", "en, de")], &[("Accept-Language", "de, EN")]));
-        assert!(selects("Accept-Language", &[("Accept-Language", "en, de")], &[("Accept-Language", "fr;q=0.5, de")]));
+        assert!(selects(
+            "Accept-Encoding",
+            &[("Accept-Encoding", "gzip, br")],
+            &[("Accept-Encoding", "br;q=0.5, gzip")]
+        ));
+        assert!(selects(
+            "Accept-Language",
+            &[("Accept-Language", "en, de")],
+            &[("Accept-Language", "de, EN")]
+        ));
+        assert!(selects(
+            "Accept-Language",
+            &[("Accept-Language", "en, de")],
+            &[("Accept-Language", "fr;q=0.5, de")]
+        ));
     }
 
     #[test]
     fn a_star_anywhere_matches_nothing() {
         for vary in ["*", "Foo, *", " , *"] {
-            let varies = Selector::of(&fields(&[("Vary", vary)]), &Fields::new(), &Policy::default());
+            let varies = Selector::of(
+                &fields(&[("Vary", vary)]),
+                &Fields::new(),
+                &Policy::default(),
+            );
             assert_eq!(varies, Err(VariesOnEverything));
         }
     }

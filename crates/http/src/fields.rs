@@ -112,7 +112,9 @@ fn same_name(known: &[u8], name: &[u8]) -> bool {
         return false;
     }
     let (mut a, mut b) = (known, name);
-    while let (Some((x, rest_a)), Some((y, rest_b))) = (a.split_first_chunk(), b.split_first_chunk()) {
+    while let (Some((x, rest_a)), Some((y, rest_b))) =
+        (a.split_first_chunk(), b.split_first_chunk())
+    {
         if (u64::from_le_bytes(*x) ^ u64::from_le_bytes(*y)) & !CASE != 0 {
             return false;
         }
@@ -194,7 +196,11 @@ pub struct Fields {
 impl Fields {
     /// No lines.
     pub const fn new() -> Self {
-        Self { bytes: Vec::new(), lines: Vec::new(), present: 0 }
+        Self {
+            bytes: Vec::new(),
+            lines: Vec::new(),
+            present: 0,
+        }
     }
 
     /// Forgets all lines, keeps the buffers.
@@ -250,13 +256,19 @@ impl Fields {
         if !self.has(id) {
             return None;
         }
-        self.lines.iter().find(|line| line.id == id).map(|line| self.field(line).value)
+        self.lines
+            .iter()
+            .find(|line| line.id == id)
+            .map(|line| self.field(line).value)
     }
 
     /// The values of all lines of a field.
     #[inline]
     pub fn all(&self, id: FieldId) -> impl Iterator<Item = &[u8]> + Clone {
-        self.lines.iter().filter(move |line| line.id == id).map(|line| self.field(line).value)
+        self.lines
+            .iter()
+            .filter(move |line| line.id == id)
+            .map(|line| self.field(line).value)
     }
 
     /// The values of all lines with this name, whatever its case.
@@ -321,7 +333,13 @@ impl Fields {
 
     /// Notes a line of a head that [`Fields::take_over`] will copy whole.
     #[inline]
-    pub(crate) fn note_line(&mut self, id: FieldId, start: usize, name_len: usize, value: (usize, usize)) {
+    pub(crate) fn note_line(
+        &mut self,
+        id: FieldId,
+        start: usize,
+        name_len: usize,
+        value: (usize, usize),
+    ) {
         self.lines.push(Line {
             id,
             name_len: name_len as u16,
@@ -358,7 +376,11 @@ impl Fields {
 fn view<'a>(bytes: &'a [u8], line: &Line) -> Field<'a> {
     let name = line.start as usize..line.start as usize + line.name_len as usize;
     let value = line.value_start as usize..(line.value_start + line.value_len) as usize;
-    Field { id: line.id, name: &bytes[name], value: &bytes[value] }
+    Field {
+        id: line.id,
+        name: &bytes[name],
+        value: &bytes[value],
+    }
 }
 
 /// Appends one field line, `Name: value\r\n`.

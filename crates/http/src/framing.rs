@@ -41,7 +41,11 @@ impl FramingError {
 
     /// The status a client gets for a request refused so.
     pub fn status(self) -> u16 {
-        if self == Self::UnsupportedCoding { 501 } else { 400 }
+        if self == Self::UnsupportedCoding {
+            501
+        } else {
+            400
+        }
     }
 }
 
@@ -112,7 +116,9 @@ fn has_other_coding(fields: &Fields) -> bool {
 
 /// The value of Content-Length; equal repetitions count as one (RFC 9110 section 8.6).
 pub fn content_length(fields: &Fields) -> Result<Option<u64>, FramingError> {
-    let Some(first) = fields.get(FieldId::ContentLength) else { return Ok(None) };
+    let Some(first) = fields.get(FieldId::ContentLength) else {
+        return Ok(None);
+    };
     let mut length = number(first);
     if length.is_some() && fields.count(FieldId::ContentLength) == 1 {
         return Ok(length);
@@ -121,7 +127,10 @@ pub fn content_length(fields: &Fields) -> Result<Option<u64>, FramingError> {
     for value in fields.all(FieldId::ContentLength) {
         for member in value.split(|&byte| byte == b',') {
             let value = number(member.trim_ascii()).ok_or(FramingError::ContentLength)?;
-            if length.replace(value).is_some_and(|previous| previous != value) {
+            if length
+                .replace(value)
+                .is_some_and(|previous| previous != value)
+            {
                 return Err(FramingError::ContentLength);
             }
         }
@@ -134,7 +143,11 @@ pub fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    Some(digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
+    Some(
+        digits
+            .iter()
+            .fold(0, |number, digit| number * 10 + u64::from(digit - b'0')),
+    )
 }
 
 /// Whether the connection may carry another message after this one (RFC 9112 section 9.3).
@@ -192,7 +205,11 @@ pub fn remove_hop_by_hop(fields: &mut Fields) {
                 && !name.eq_ignore_ascii_case(b"host")
         });
         if !named.is_empty() {
-            fields.retain(|field| !named.iter().any(|name| name.eq_ignore_ascii_case(field.name)));
+            fields.retain(|field| {
+                !named
+                    .iter()
+                    .any(|name| name.eq_ignore_ascii_case(field.name))
+            });
         }
     }
     fields.retain(|field| field.id.bit() & HOP_BY_HOP == 0);
@@ -217,20 +234,47 @@ mod tests {
         let cases: &[Case<'_>] = &[
             (&[], Ok(BodyLength::None)),
             (&[("content-length", "0")], Ok(BodyLength::Length(0))),
-            (&[("content-length", "5"), ("Content-Length", "5")], Ok(BodyLength::Length(5))),
+            (
+                &[("content-length", "5"), ("Content-Length", "5")],
+                Ok(BodyLength::Length(5)),
+            ),
             (&[("content-length", "5, 5")], Ok(BodyLength::Length(5))),
-            (&[("content-length", "5"), ("content-length", "6")], Err(E::ContentLength)),
+            (
+                &[("content-length", "5"), ("content-length", "6")],
+                Err(E::ContentLength),
+            ),
             (&[("content-length", "+5")], Err(E::ContentLength)),
             (&[("content-length", "")], Err(E::ContentLength)),
             (&[("content-length", "5 5")], Err(E::ContentLength)),
-            (&[("content-length", "9999999999999999999")], Err(E::ContentLength)),
+            (
+                &[("content-length", "9999999999999999999")],
+                Err(E::ContentLength),
+            ),
             (&[("transfer-encoding", "Chunked")], Ok(BodyLength::Chunked)),
-            (&[("transfer-encoding", "chunked"), ("content-length", "5")], Err(E::LengthAndEncoding)),
-            (&[("transfer-encoding", "gzip, chunked")], Err(E::UnsupportedCoding)),
-            (&[("transfer-encoding", "chunked, gzip")], Err(E::TransferEncoding)),
-            (&[("transfer-encoding", "chunked, chunked")], Err(E::TransferEncoding)),
-            (&[("transfer-encoding", "xchunked")], Err(E::TransferEncoding)),
-            (&[("transfer-encoding", "\u{b}chunked")], Err(E::TransferEncoding)),
+            (
+                &[("transfer-encoding", "chunked"), ("content-length", "5")],
+                Err(E::LengthAndEncoding),
+            ),
+            (
+                &[("transfer-encoding", "gzip, chunked")],
+                Err(E::UnsupportedCoding),
+            ),
+            (
+                &[("transfer-encoding", "chunked, gzip")],
+                Err(E::TransferEncoding),
+            ),
+            (
+                &[("transfer-encoding", "chunked, chunked")],
+                Err(E::TransferEncoding),
+            ),
+            (
+                &[("transfer-encoding", "xchunked")],
+                Err(E::TransferEncoding),
+            ),
+            (
+                &[("transfer-encoding", "\u{b}chunked")],
+                Err(E::TransferEncoding),
+            ),
             (&[("transfer-encoding", "")], Err(E::TransferEncoding)),
         ];
         for (lines, expected) in cases {
@@ -243,14 +287,31 @@ mod tests {
     #[test]
     fn response_framing_knows_what_has_no_body() {
         let length = fields(&[("content-length", "5")]);
-        assert_eq!(response_body(&length, false, 200, false), Ok(BodyLength::Length(5)));
+        assert_eq!(
+            response_body(&length, false, 200, false),
+            Ok(BodyLength::Length(5))
+        );
         for (status, head) in [(204, false), (304, false), (200, true)] {
-            assert_eq!(response_body(&length, false, status, head), Ok(BodyLength::None));
+            assert_eq!(
+                response_body(&length, false, status, head),
+                Ok(BodyLength::None)
+            );
         }
-        assert_eq!(response_body(&fields(&[]), false, 200, false), Ok(BodyLength::UntilClose));
-        let coded = |coding| response_body(&fields(&[("transfer-encoding", coding)]), false, 200, false);
+        assert_eq!(
+            response_body(&fields(&[]), false, 200, false),
+            Ok(BodyLength::UntilClose)
+        );
+        let coded =
+            |coding| response_body(&fields(&[("transfer-encoding", coding)]), false, 200, false);
         assert_eq!(coded("gzip"), Ok(BodyLength::UntilClose));
-        for refused in ["chunked, gzip", "xchunked", "chunked;q=1", "\"gzip\"", "", "gzip, chunked"] {
+        for refused in [
+            "chunked, gzip",
+            "xchunked",
+            "chunked;q=1",
+            "\"gzip\"",
+            "",
+            "gzip, chunked",
+        ] {
             assert!(coded(refused).is_err(), "{refused}");
         }
     }

@@ -170,7 +170,8 @@ impl RequestHead {
         end_of_line(&version[8..])?;
         self.method = Method::of(&rest[..method_len]);
         self.target.clear();
-        self.target.extend_from_slice(&rest[target_start..target_end]);
+        self.target
+            .extend_from_slice(&rest[target_start..target_end]);
         Ok(Some(start + target_end + 11))
     }
 
@@ -208,8 +209,9 @@ impl ResponseHead {
         if start[8] != b' ' || !digits.iter().all(u8::is_ascii_digit) || digits[0] == b'0' {
             return Err(HeadError::StatusLine);
         }
-        self.status =
-            digits.iter().fold(0, |status, digit| status * 10 + u16::from(digit - b'0'));
+        self.status = digits
+            .iter()
+            .fold(0, |status, digit| status * 10 + u16::from(digit - b'0'));
         let after = &input[12..];
         let len = valid_len(after);
         if after.len() < len + 2 {
@@ -316,10 +318,19 @@ fn field_line(line: &[u8], offset: usize, fields: &mut Fields) -> Result<Option<
         return Ok(None);
     };
     end_of_line(end)?;
-    let blank = value.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count().min(len);
+    let blank = value
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count()
+        .min(len);
     let trimmed = trim_end(&value[blank..len]);
     let value_at = offset + name_len + 1 + blank;
-    fields.note_line(FieldId::of(&line[..name_len]), offset, name_len, (value_at, trimmed));
+    fields.note_line(
+        FieldId::of(&line[..name_len]),
+        offset,
+        name_len,
+        (value_at, trimmed),
+    );
     Ok(Some(name_len + 1 + len + 2))
 }
 
@@ -333,11 +344,19 @@ fn trim_end(mut value: &[u8]) -> usize {
 }
 
 fn partial(input: &[u8], limits: &HeadLimits) -> Result<Option<usize>, HeadError> {
-    if input.len() >= limits.head_bytes { Err(HeadError::HeadTooLarge) } else { Ok(None) }
+    if input.len() >= limits.head_bytes {
+        Err(HeadError::HeadTooLarge)
+    } else {
+        Ok(None)
+    }
 }
 
 fn too_long_or_partial(line: &[u8], limits: &HeadLimits) -> Result<Option<usize>, HeadError> {
-    if line.len() > limits.line_bytes { Err(HeadError::LineTooLong) } else { Ok(None) }
+    if line.len() > limits.line_bytes {
+        Err(HeadError::LineTooLong)
+    } else {
+        Ok(None)
+    }
 }
 
 /// `Ok` when two bytes are CRLF, else what they break.
@@ -359,7 +378,11 @@ fn version_of(version: &[u8]) -> Result<bool, HeadError> {
         [b'H', b'T', b'T', b'P', b'/', major, b'.', minor]
             if major.is_ascii_digit() && minor.is_ascii_digit() =>
         {
-            if *major == b'1' { Ok(false) } else { Err(HeadError::UnsupportedVersion) }
+            if *major == b'1' {
+                Ok(false)
+            } else {
+                Err(HeadError::UnsupportedVersion)
+            }
         }
         _ => Err(HeadError::Version),
     }
@@ -460,7 +483,11 @@ fn valid_len(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    const LIMITS: HeadLimits = HeadLimits { line_bytes: 100, head_bytes: 300, fields: 5 };
+    const LIMITS: HeadLimits = HeadLimits {
+        line_bytes: 100,
+        head_bytes: 300,
+        fields: 5,
+    };
 
     fn request(text: &str) -> Result<Option<usize>, HeadError> {
         RequestHead::default().parse(text.as_bytes(), &LIMITS)
@@ -484,13 +511,22 @@ mod tests {
             ("GET / HTTP/1.1\r\nHost: x\n\r\n", HeadError::BareLf),
             ("GET / HTTP/1.1\r\nHost: x\r\n\n", HeadError::BareLf),
             ("GET / HTTP/1.1\r\nA: x\ry\r\n\r\n", HeadError::BareCr),
-            ("GET / HTTP/1.1\r\nA: x\r\n folded\r\n\r\n", HeadError::Folding),
+            (
+                "GET / HTTP/1.1\r\nA: x\r\n folded\r\n\r\n",
+                HeadError::Folding,
+            ),
             ("GET / HTTP/1.1\r\n A: x\r\n\r\n", HeadError::Folding),
-            ("GET / HTTP/1.1\r\nA : x\r\n\r\n", HeadError::SpaceBeforeColon),
+            (
+                "GET / HTTP/1.1\r\nA : x\r\n\r\n",
+                HeadError::SpaceBeforeColon,
+            ),
             ("GET / HTTP/1.1\r\n: x\r\n\r\n", HeadError::FieldName),
             ("GET / HTTP/1.1\r\nA(: x\r\n\r\n", HeadError::FieldName),
             ("GET / HTTP/1.1\r\nA: x\0\r\n\r\n", HeadError::FieldValue),
-            ("GET / HTTP/1.1\r\nA: 12345678\x7f\r\n\r\n", HeadError::FieldValue),
+            (
+                "GET / HTTP/1.1\r\nA: 12345678\x7f\r\n\r\n",
+                HeadError::FieldValue,
+            ),
             ("GET  / HTTP/1.1\r\n\r\n", HeadError::Target),
             ("GET /\tx HTTP/1.1\r\n\r\n", HeadError::Target),
             ("GET / HTTP/1.1 \r\n\r\n", HeadError::FieldValue),
@@ -533,12 +569,29 @@ mod tests {
         let mut head = ResponseHead::default();
         let text = b"HTTP/1.0 404 Not Found\r\nA: b\r\n\r\n";
         assert_eq!(head.parse(text, &LIMITS), Ok(Some(text.len())));
-        assert_eq!((head.status, &head.reason[..], head.http10), (404, &b"Not Found"[..], true));
+        assert_eq!(
+            (head.status, &head.reason[..], head.http10),
+            (404, &b"Not Found"[..], true)
+        );
         assert_eq!(head.parse(b"HTTP/1.1 200\r\n\r\n", &LIMITS), Ok(Some(16)));
-        for bad in ["HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/1.1  200 OK\r\n\r\n"] {
-            assert_eq!(head.parse(bad.as_bytes(), &LIMITS), Err(HeadError::StatusLine), "{bad}");
+        for bad in [
+            "HTTP/1.1 20 OK\r\n\r\n",
+            "HTTP/1.1 2000 OK\r\n\r\n",
+            "HTTP/1.1  200 OK\r\n\r\n",
+        ] {
+            assert_eq!(
+                head.parse(bad.as_bytes(), &LIMITS),
+                Err(HeadError::StatusLine),
+                "{bad}"
+            );
         }
-        assert_eq!(head.parse(b"HTTP/1.1 200 OK\n\r\n\r\n", &LIMITS), Err(HeadError::BareLf));
-        assert_eq!(head.parse(b"ICY 200 OK\r\n\r\n", &LIMITS), Err(HeadError::Version));
+        assert_eq!(
+            head.parse(b"HTTP/1.1 200 OK\n\r\n\r\n", &LIMITS),
+            Err(HeadError::BareLf)
+        );
+        assert_eq!(
+            head.parse(b"ICY 200 OK\r\n\r\n", &LIMITS),
+            Err(HeadError::Version)
+        );
     }
 }

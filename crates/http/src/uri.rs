@@ -77,7 +77,10 @@ pub struct Host<'a> {
 /// that, and when it is empty.
 pub fn parse_host(value: &[u8]) -> Option<Host<'_>> {
     let name_length = match value.first() {
-        Some(b'[') => value.iter().position(|&b| b == b']').map_or(value.len(), |at| at + 1),
+        Some(b'[') => value
+            .iter()
+            .position(|&b| b == b']')
+            .map_or(value.len(), |at| at + 1),
         _ => memchr::memchr(b':', value).unwrap_or(value.len()),
     };
     let (name, rest) = value.split_at(name_length);
@@ -240,7 +243,10 @@ const REG_NAME: [bool; 256] = {
     while i < 256 {
         let b = i as u8;
         table[i] = b.is_ascii_alphanumeric()
-            || matches!(b, b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')')
+            || matches!(
+                b,
+                b'-' | b'.' | b'_' | b'~' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')'
+            )
             || matches!(b, b'*' | b'+' | b',' | b';' | b'=');
         i += 1;
     }

@@ -19,7 +19,11 @@ pub(crate) fn stage(
     is_head: bool,
 ) -> Vec<u8> {
     let reason = reason_phrase(status);
-    let body = if status == 200 { Vec::new() } else { format!("{status} {reason}: {why}\n").into_bytes() };
+    let body = if status == 200 {
+        Vec::new()
+    } else {
+        format!("{status} {reason}: {why}\n").into_bytes()
+    };
     let out = client.head();
     forebay_cache::object::write_status_line(status, reason.as_bytes(), out);
     out.extend_from_slice(b"Date: ");

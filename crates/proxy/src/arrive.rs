@@ -65,7 +65,9 @@ impl<C: Client> Exchange<'_, C> {
             Ok(terms) => self.store(fetched, purpose, terms).await.map(Some),
             Err(refusal) => {
                 self.not_stored(refusal, purpose);
-                if self.request.head.fields.has_any(FORBIDDING) && self.precondition_failed(&fetched.origin.head) {
+                if self.request.head.fields.has_any(FORBIDDING)
+                    && self.precondition_failed(&fetched.origin.head)
+                {
                     return Err(crate::failure::Refused::new(412, "a precondition failed").into());
                 }
                 fetched.origin.head.fields.remove(FieldId::Trailer);
@@ -80,7 +82,10 @@ impl<C: Client> Exchange<'_, C> {
         let fields = &self.request.head.fields;
         let stored = conditional::Stored {
             etag: head.fields.get(FieldId::ETag),
-            last_modified: head.fields.get(FieldId::LastModified).and_then(forebay_http::date::parse),
+            last_modified: head
+                .fields
+                .get(FieldId::LastModified)
+                .and_then(forebay_http::date::parse),
             date: None,
             status: head.status,
         };
@@ -92,7 +97,8 @@ impl<C: Client> Exchange<'_, C> {
             true,
             &stored,
         );
-        self.request.head.method == Method::Get && verdict == conditional::Verdict::PreconditionFailed
+        self.request.head.method == Method::Get
+            && verdict == conditional::Verdict::PreconditionFailed
     }
 
     fn not_stored(&mut self, refusal: Refusal, purpose: &mut Purpose) {
@@ -107,9 +113,9 @@ impl<C: Client> Exchange<'_, C> {
     fn assess(&self, fetched: &Fetched) -> Result<Terms, Refusal> {
         let head = &fetched.origin.head;
         let located = head.fields.get(FieldId::ContentLocation);
-        let located_here = located.and_then(|reference| self.resolve(reference)).is_some_and(|target| {
-            target == self.request.target
-        });
+        let located_here = located
+            .and_then(|reference| self.resolve(reference))
+            .is_some_and(|target| target == self.request.target);
         let arrival = Arrival {
             method: &self.request.head.method,
             request: &self.request.head.fields,
@@ -141,8 +147,17 @@ impl<C: Client> Exchange<'_, C> {
         content: Content,
     ) -> Draft<'r> {
         let fields = &self.request.head.fields;
-        let selector = Selector::of(&head.fields, fields, self.policy).ok().flatten();
-        Draft { response: head, terms, selector, groups: self.groups(head), withheld, content }
+        let selector = Selector::of(&head.fields, fields, self.policy)
+            .ok()
+            .flatten();
+        Draft {
+            response: head,
+            terms,
+            selector,
+            groups: self.groups(head),
+            withheld,
+            content,
+        }
     }
 
     /// Fields that are not stored still belong to the client whose request brought them.
@@ -160,7 +175,11 @@ impl<C: Client> Exchange<'_, C> {
         }
         let names = targeted::parse_string_list(head.fields.all(FieldId::CacheGroups), MOST_GROUPS);
         let groups = self.worker.cache().groups();
-        names.unwrap_or_default().iter().map(|name| groups.mark(&self.request.authority, name, self.asked_groups)).collect()
+        names
+            .unwrap_or_default()
+            .iter()
+            .map(|name| groups.mark(&self.request.authority, name, self.asked_groups))
+            .collect()
     }
 
     fn key(&self) -> Key<'_> {
@@ -168,7 +187,12 @@ impl<C: Client> Exchange<'_, C> {
     }
 
     /// The origin confirmed the object: it gets a newer head and the client the object.
-    fn revalidated(&mut self, fetched: Fetched, purpose: &mut Purpose, known: &Arc<Object>) -> Step {
+    fn revalidated(
+        &mut self,
+        fetched: Fetched,
+        purpose: &mut Purpose,
+        known: &Arc<Object>,
+    ) -> Step {
         let merged = merge::updated(&known.parsed_head(), &fetched.origin.head);
         let arrival = Arrival {
             method: &Method::Get,
@@ -199,12 +223,19 @@ impl<C: Client> Exchange<'_, C> {
         if let Some(lead) = purpose.lead.take() {
             lead.stored(&object);
         }
-        fetched.origin.release(self.snapshot.pool(self.site), self.snapshot, self.now_ms());
+        fetched
+            .origin
+            .release(self.snapshot.pool(self.site), self.snapshot, self.now_ms());
         Step::Hit(object, Serving::Fresh)
     }
 
     /// Stores a response and delivers it, while it grows if it is not here yet.
-    async fn store(&mut self, fetched: Fetched, purpose: &mut Purpose, terms: Terms) -> Result<Step, Failure> {
+    async fn store(
+        &mut self,
+        fetched: Fetched,
+        purpose: &mut Purpose,
+        terms: Terms,
+    ) -> Result<Step, Failure> {
         let budget = self.worker.cache().budget();
         let mut origin = fetched.origin;
         let expected = match fetched.length {
@@ -212,7 +243,9 @@ impl<C: Client> Exchange<'_, C> {
             BodyLength::None => Some(0),
             BodyLength::Chunked | BodyLength::UntilClose => None,
         };
-        let at_hand = origin.body_at_hand().map(|bytes| Body::complete(budget, &[bytes]));
+        let at_hand = origin
+            .body_at_hand()
+            .map(|bytes| Body::complete(budget, &[bytes]));
         let (writer, body) = match at_hand {
             Some(body) => (None, body),
             None => {
@@ -227,7 +260,10 @@ impl<C: Client> Exchange<'_, C> {
         self.outcome.stored = purpose.lead.as_ref().is_none_or(|lead| !lead.is_outdated());
         let limits = &self.snapshot.cache_limits;
         let lead = purpose.lead.take();
-        let (object, evicted) = self.worker.cache().publish(&self.key(), draft, lead, limits);
+        let (object, evicted) = self
+            .worker
+            .cache()
+            .publish(&self.key(), draft, lead, limits);
         self.worker.stats.add(Counter::Evicted, evicted);
         self.worker.stats.increment(Counter::Stored);
         match writer {
@@ -290,12 +326,24 @@ impl<C: Client> Exchange<'_, C> {
 
     /// Puts the rest of a body to the parts that are stored (RFC 9111 section 3.4). `None`
     /// when the parts do not belong together.
-    fn complete(&mut self, fetched: Fetched, purpose: &mut Purpose, known: &Arc<Object>) -> Option<Step> {
-        let Content::Ranges(ranges) = &known.content else { return None };
+    fn complete(
+        &mut self,
+        fetched: Fetched,
+        purpose: &mut Purpose,
+        known: &Arc<Object>,
+    ) -> Option<Step> {
+        let Content::Ranges(ranges) = &known.content else {
+            return None;
+        };
         let head = &fetched.origin.head;
         let missing = ranges.missing();
-        let content_range = head.fields.get(FieldId::ContentRange).and_then(ContentRange::parse)?;
-        let same = known.strong_etag().is_some_and(|etag| head.fields.get(FieldId::ETag) == Some(etag));
+        let content_range = head
+            .fields
+            .get(FieldId::ContentRange)
+            .and_then(ContentRange::parse)?;
+        let same = known
+            .strong_etag()
+            .is_some_and(|etag| head.fields.get(FieldId::ETag) == Some(etag));
         let fits = content_range.range == Some((missing.start, missing.end - 1))
             && content_range.complete == Some(ranges.complete_len());
         if !same || !fits {
@@ -304,14 +352,19 @@ impl<C: Client> Exchange<'_, C> {
         let mut merged = merge::updated(&known.parsed_head(), head);
         merged.status = 200;
         merged.reason = b"OK".to_vec();
-        let mut probe = Fetched { length: BodyLength::Length(ranges.complete_len()), ..fetched };
+        let mut probe = Fetched {
+            length: BodyLength::Length(ranges.complete_len()),
+            ..fetched
+        };
         let fetched_head = std::mem::replace(&mut probe.origin.head, merged);
         let terms = self.assess(&probe).ok()?;
         let merged = std::mem::replace(&mut probe.origin.head, fetched_head);
         let budget = self.worker.cache().budget();
         let (mut writer, body) = Body::growing(budget, Some(ranges.complete_len()), None);
         writer.append(&ranges.bytes_of(&(0..missing.start)).unwrap_or_default());
-        let tail = ranges.bytes_of(&(missing.end..ranges.complete_len())).unwrap_or_default();
+        let tail = ranges
+            .bytes_of(&(missing.end..ranges.complete_len()))
+            .unwrap_or_default();
         let withheld = withheld(&merged);
         let draft = self.draft(&merged, terms, &withheld, Content::Whole(body));
         let (object, _) = self.worker.cache().publish(
@@ -356,7 +409,9 @@ impl<C: Client> Exchange<'_, C> {
             let policy = self.snapshot.policy(self.site, uri::split_path(&target).0);
             let key = policy_key(self.request, policy, &target);
             let invalidated = cache.invalidate(&cache.key(&key));
-            self.worker.stats.add(Counter::Invalidated, invalidated as u64);
+            self.worker
+                .stats
+                .add(Counter::Invalidated, invalidated as u64);
         }
         let groups = head.fields.all(FieldId::CacheGroupInvalidation);
         for group in targeted::parse_string_list(groups, MOST_GROUPS).unwrap_or_default() {
@@ -365,7 +420,11 @@ impl<C: Client> Exchange<'_, C> {
     }
 
     /// Status line, fields and framing of a response that is relayed.
-    pub(crate) async fn begin_relay(&mut self, fetched: &Fetched, is_head: bool) -> Result<(), Failure> {
+    pub(crate) async fn begin_relay(
+        &mut self,
+        fetched: &Fetched,
+        is_head: bool,
+    ) -> Result<(), Failure> {
         let head = &fetched.origin.head;
         self.outcome.status = head.status;
         let now_ms = self.now_ms();
@@ -384,9 +443,14 @@ impl<C: Client> Exchange<'_, C> {
         }
         out.extend_from_slice(&self.snapshot.via_line);
         if self.policy.cache_status {
-            self.outcome.write_cache_status(&self.snapshot.settings.server.name, None, out);
+            self.outcome
+                .write_cache_status(&self.snapshot.settings.server.name, None, out);
         }
-        let stated = || forebay_http::framing::content_length(&head.fields).ok().flatten();
+        let stated = || {
+            forebay_http::framing::content_length(&head.fields)
+                .ok()
+                .flatten()
+        };
         let framing = match fetched.length {
             BodyLength::Length(bytes) => Framing::Length(bytes),
             BodyLength::None if is_head || head.status == 304 => {
@@ -397,14 +461,20 @@ impl<C: Client> Exchange<'_, C> {
         };
         let has_body = fetched.length != BodyLength::None;
         self.client.end_head(framing, has_body);
-        if has_body { Ok(()) } else { flush(self.client, self.snapshot).await }
+        if has_body {
+            Ok(())
+        } else {
+            flush(self.client, self.snapshot).await
+        }
     }
 }
 
 /// First and last byte and whole length of a response with one range.
 fn stated_range(head: &ResponseHead) -> Option<(u64, u64, u64)> {
     let mut values = head.fields.all(FieldId::ContentRange);
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
     let content_range = ContentRange::parse(value)?;
     let (first, last) = content_range.range?;
     Some((first, last, content_range.complete?))

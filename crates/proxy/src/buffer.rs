@@ -31,7 +31,12 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     pub(crate) fn new(pool: &Rc<Buffers>) -> Self {
-        Self { pool: Rc::clone(pool), data: Vec::new(), start: 0, end: 0 }
+        Self {
+            pool: Rc::clone(pool),
+            data: Vec::new(),
+            start: 0,
+            end: 0,
+        }
     }
 
     /// What is there to consume.

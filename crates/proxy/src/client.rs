@@ -57,7 +57,11 @@ pub(crate) trait Client {
     fn poll_send(&mut self, cx: &mut Context<'_>, data: &[&[u8]]) -> Poll<Result<(), Failure>>;
 
     /// Ends the body and writes what is still staged.
-    fn poll_end(&mut self, cx: &mut Context<'_>, trailers: Option<&[u8]>) -> Poll<Result<(), Failure>>;
+    fn poll_end(
+        &mut self,
+        cx: &mut Context<'_>,
+        trailers: Option<&[u8]>,
+    ) -> Poll<Result<(), Failure>>;
 
     /// Whether the client has broken its connection off; wakes the task when that may have
     /// changed. One that has only ended its own direction still wants its answer.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use bytes::Bytes;
+use forebay_cache::Object;
 use forebay_cache::body::{Body, Read, Reader, Whole};
 use forebay_cache::object::{Content, write_status_line};
-use forebay_cache::Object;
 use forebay_http::conditional::{self, Verdict};
 use forebay_http::fields::{FieldId, set, write_line};
 use forebay_http::{Method, range};
@@ -53,7 +53,9 @@ impl<C: Client> Exchange<'_, C> {
                 portion => Box::pin(self.deliver_selected(object, portion, is_head)).await,
             };
         }
-        let Some(body) = object.whole() else { return Ok(Step::Finish) };
+        let Some(body) = object.whole() else {
+            return Ok(Step::Finish);
+        };
         match body.whole() {
             Some(whole) => self.deliver_whole(object, whole, is_head).await?,
             None => Box::pin(self.deliver_growing(object, body, is_head)).await?,
@@ -62,11 +64,17 @@ impl<C: Client> Exchange<'_, C> {
     }
 
     /// The shortest path: a stored head, a few fields, a complete body.
-    async fn deliver_whole(&mut self, object: &Object, whole: &Whole, is_head: bool) -> Result<(), Failure> {
+    async fn deliver_whole(
+        &mut self,
+        object: &Object,
+        whole: &Whole,
+        is_head: bool,
+    ) -> Result<(), Failure> {
         self.outcome.status = object.status();
         self.client.head().extend_from_slice(object.head());
         self.write_fields(object);
-        self.client.end_head(framing(object.status(), Some(whole.len())), !is_head);
+        self.client
+            .end_head(framing(object.status(), Some(whole.len())), !is_head);
         let chunks = whole.chunks();
         self.outcome.first_byte_us = self.elapsed_us();
         if is_head || chunks.is_empty() {
@@ -96,7 +104,8 @@ impl<C: Client> Exchange<'_, C> {
         self.outcome.status = object.status();
         self.client.head().extend_from_slice(object.head());
         self.write_fields(object);
-        self.client.end_head(framing(object.status(), body.known_len()), !is_head);
+        self.client
+            .end_head(framing(object.status(), body.known_len()), !is_head);
         self.outcome.first_byte_us = self.elapsed_us();
         if is_head {
             return flush(self.client, self.snapshot).await;
@@ -109,18 +118,22 @@ impl<C: Client> Exchange<'_, C> {
         let mut pieces: Vec<Bytes> = Vec::with_capacity(MOST_SLICES);
         while left > 0 {
             pieces.clear();
-            let read = std::future::poll_fn(|cx| match reader.poll_read(cx, MOST_SLICES, &mut pieces) {
-                Poll::Pending => match self.client.poll_send(cx, &[]) {
-                    // While the body makes no progress, the head must not wait for it.
-                    Poll::Ready(Err(failure)) => Poll::Ready(Err(failure)),
-                    _ => Poll::Pending,
-                },
-                Poll::Ready(read) => Poll::Ready(Ok(read)),
-            });
+            let read =
+                std::future::poll_fn(|cx| match reader.poll_read(cx, MOST_SLICES, &mut pieces) {
+                    Poll::Pending => match self.client.poll_send(cx, &[]) {
+                        // While the body makes no progress, the head must not wait for it.
+                        Poll::Ready(Err(failure)) => Poll::Ready(Err(failure)),
+                        _ => Poll::Pending,
+                    },
+                    Poll::Ready(read) => Poll::Ready(Ok(read)),
+                });
             match read.await? {
                 Read::Data => {}
                 Read::End(trailers) => {
-                    return std::future::poll_fn(|cx| self.client.poll_end(cx, trailers.as_deref())).await;
+                    return std::future::poll_fn(|cx| {
+                        self.client.poll_end(cx, trailers.as_deref())
+                    })
+                    .await;
                 }
                 Read::Failed => {
                     self.client.break_off();
@@ -195,7 +208,11 @@ impl<C: Client> Exchange<'_, C> {
                 if total > length {
                     range::coalesce(&mut ranges);
                 }
-                if ranges.len() == 1 { Portion::One(ranges.swap_remove(0)) } else { Portion::Many(ranges) }
+                if ranges.len() == 1 {
+                    Portion::One(ranges.swap_remove(0))
+                } else {
+                    Portion::Many(ranges)
+                }
             }
         }
     }
@@ -207,7 +224,9 @@ impl<C: Client> Exchange<'_, C> {
             return None;
         }
         let mut values = fields.all(FieldId::Range);
-        let (Some(value), None) = (values.next(), values.next()) else { return None };
+        let (Some(value), None) = (values.next(), values.next()) else {
+            return None;
+        };
         let holds = |tag: &[u8]| conditional::if_range_holds(tag, &object.validators());
         if !fields.get(FieldId::IfRange).is_none_or(holds) {
             return None;
@@ -217,7 +236,9 @@ impl<C: Client> Exchange<'_, C> {
 
     /// The bytes of the one range the request asks for, if `object` has parts and they cover it.
     pub(crate) fn covered(&self, object: &Object) -> Option<(Range<u64>, Bytes)> {
-        let Content::Ranges(ranges) = &object.content else { return None };
+        let Content::Ranges(ranges) = &object.content else {
+            return None;
+        };
         let specs = self.asked_ranges(object)?;
         let mut wanted = range::resolve(&specs, ranges.complete_len());
         if wanted.len() != 1 {
@@ -246,39 +267,71 @@ impl<C: Client> Exchange<'_, C> {
             }
         }
         self.write_fields(object);
-        let framing = if status == 304 { Framing::None } else { Framing::Length(0) };
+        let framing = if status == 304 {
+            Framing::None
+        } else {
+            Framing::Length(0)
+        };
         self.client.end_head(framing, false);
         flush(self.client, self.snapshot).await
     }
 
-    async fn deliver_unsatisfiable(&mut self, object: &Object, is_head: bool) -> Result<(), Failure> {
+    async fn deliver_unsatisfiable(
+        &mut self,
+        object: &Object,
+        is_head: bool,
+    ) -> Result<(), Failure> {
         let length = match &object.content {
             Content::Whole(body) => body.known_len().unwrap_or(0),
             Content::Ranges(ranges) => ranges.complete_len(),
         };
         let mut extra = Vec::new();
-        let unsatisfied = range::ContentRange { range: None, complete: Some(length) };
+        let unsatisfied = range::ContentRange {
+            range: None,
+            complete: Some(length),
+        };
         extra.extend_from_slice(b"Content-Range: ");
         unsatisfied.write(&mut extra);
         extra.extend_from_slice(b"\r\n");
         self.outcome.status = 416;
         if self.policy.cache_status {
             let ttl = Some(object.terms.ttl_ms(self.now_ms()).max(-(1 << 40)));
-            self.outcome.write_cache_status(&self.snapshot.settings.server.name, ttl, &mut extra);
+            self.outcome
+                .write_cache_status(&self.snapshot.settings.server.name, ttl, &mut extra);
         }
         let why = "none of the ranges lies within the object";
-        let body = crate::answer::stage(self.client, self.snapshot, self.now_ms(), 416, why, &extra, is_head);
-        send(self.client, self.snapshot, &[if is_head { &[] } else { &body }]).await
+        let body = crate::answer::stage(
+            self.client,
+            self.snapshot,
+            self.now_ms(),
+            416,
+            why,
+            &extra,
+            is_head,
+        );
+        send(
+            self.client,
+            self.snapshot,
+            &[if is_head { &[] } else { &body }],
+        )
+        .await
     }
 
-    async fn deliver_range(&mut self, object: &Arc<Object>, wanted: Range<u64>) -> Result<(), Failure> {
+    async fn deliver_range(
+        &mut self,
+        object: &Arc<Object>,
+        wanted: Range<u64>,
+    ) -> Result<(), Failure> {
         let length = wanted.end - wanted.start;
         let complete = match &object.content {
             Content::Whole(body) => body.known_len(),
             Content::Ranges(ranges) => Some(ranges.complete_len()),
         };
         self.begin_partial(object);
-        let content_range = range::ContentRange { range: Some((wanted.start, wanted.end - 1)), complete };
+        let content_range = range::ContentRange {
+            range: Some((wanted.start, wanted.end - 1)),
+            complete,
+        };
         let out = self.client.head();
         out.extend_from_slice(b"Content-Range: ");
         content_range.write(out);
@@ -298,11 +351,19 @@ impl<C: Client> Exchange<'_, C> {
     }
 
     /// Several ranges of a complete body, as multipart/byteranges (RFC 9110 section 14.6).
-    async fn deliver_ranges(&mut self, object: &Object, ranges: &[Range<u64>]) -> Result<(), Failure> {
+    async fn deliver_ranges(
+        &mut self,
+        object: &Object,
+        ranges: &[Range<u64>],
+    ) -> Result<(), Failure> {
         let Some(whole) = object.whole().and_then(|body| body.whole()) else {
             return Err(OriginFailure::Broken.into());
         };
-        let boundary = format!("forebay-{:016x}-{:08x}", object.terms.response_ms, whole.len());
+        let boundary = format!(
+            "forebay-{:016x}-{:08x}",
+            object.terms.response_ms,
+            whole.len()
+        );
         let head = object.parsed_head();
         let content_type = head.fields.get(FieldId::ContentType).map(<[u8]>::to_vec);
         let part_heads: Vec<Vec<u8>> = ranges
@@ -319,8 +380,13 @@ impl<C: Client> Exchange<'_, C> {
         if let Some(line) = at {
             out.drain(line);
         }
-        write_line(out, b"Content-Type", format!("multipart/byteranges; boundary={boundary}").as_bytes());
-        self.client.end_head(Framing::Length(parts + syntax as u64), true);
+        write_line(
+            out,
+            b"Content-Type",
+            format!("multipart/byteranges; boundary={boundary}").as_bytes(),
+        );
+        self.client
+            .end_head(Framing::Length(parts + syntax as u64), true);
         for (range, part_head) in ranges.iter().zip(&part_heads) {
             send(self.client, self.snapshot, &[part_head]).await?;
             let mut slices = Vec::new();
@@ -338,7 +404,10 @@ impl<C: Client> Exchange<'_, C> {
         self.worker.stats.increment(Counter::Partial);
         self.outcome.status = 206;
         let stored = object.head();
-        let fields = stored.windows(2).position(|bytes| bytes == b"\r\n").map_or(0, |at| at + 2);
+        let fields = stored
+            .windows(2)
+            .position(|bytes| bytes == b"\r\n")
+            .map_or(0, |at| at + 2);
         let out = self.client.head();
         write_status_line(206, reason_phrase(206).as_bytes(), out);
         out.extend_from_slice(&stored[fields..]);
@@ -363,7 +432,8 @@ impl<C: Client> Exchange<'_, C> {
         out.extend_from_slice(&self.snapshot.via_line);
         if self.policy.cache_status {
             let ttl = Some(terms.ttl_ms(now_ms).max(-(1 << 40)));
-            self.outcome.write_cache_status(&self.snapshot.settings.server.name, ttl, out);
+            self.outcome
+                .write_cache_status(&self.snapshot.settings.server.name, ttl, out);
         }
     }
 
@@ -380,14 +450,23 @@ fn framing(status: u16, length: Option<u64>) -> Framing {
     }
 }
 
-fn part_head(boundary: &str, content_type: Option<&[u8]>, range: &Range<u64>, length: u64) -> Vec<u8> {
+fn part_head(
+    boundary: &str,
+    content_type: Option<&[u8]>,
+    range: &Range<u64>,
+    length: u64,
+) -> Vec<u8> {
     let mut out = format!("\r\n--{boundary}\r\n").into_bytes();
     if let Some(content_type) = content_type {
         write_line(&mut out, b"Content-Type", content_type);
     }
     out.extend_from_slice(b"Content-Range: ");
     let range = Some((range.start, range.end - 1));
-    range::ContentRange { range, complete: Some(length) }.write(&mut out);
+    range::ContentRange {
+        range,
+        complete: Some(length),
+    }
+    .write(&mut out);
     out.extend_from_slice(b"\r\n\r\n");
     out
 }

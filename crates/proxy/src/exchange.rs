@@ -94,7 +94,12 @@ pub(crate) struct Missing {
 }
 
 /// Serves one client connection until it ends.
-pub(crate) async fn serve(worker: &Rc<Worker>, stream: Stream, peer: Option<SocketAddr>, number: u64) {
+pub(crate) async fn serve(
+    worker: &Rc<Worker>,
+    stream: Stream,
+    peer: Option<SocketAddr>,
+    number: u64,
+) {
     let mut client = H1::new(worker, stream, peer, number);
     loop {
         if !client.wait(&worker.snapshot()).await {
@@ -195,7 +200,9 @@ impl Exchange<'_, H1> {
                 Err(Failure::Client(refused)) => return self.refuse(refused).await,
                 Err(Failure::Origin(failure)) => {
                     self.outcome.detail = failure.reason();
-                    return self.refuse(Refused::new(failure.status(), failure.reason())).await;
+                    return self
+                        .refuse(Refused::new(failure.status(), failure.reason()))
+                        .await;
                 }
                 Err(Failure::ClientGone) => return Err(Failure::ClientGone),
             };
@@ -235,23 +242,35 @@ impl<C: Client> Exchange<'_, C> {
         let key = cache.key(&self.request.key);
         match cache.find(&key, &self.request.head.fields, self.policy) {
             Found::Object(object) => self.judge(object),
-            Found::OtherVariants => {
-                Step::Miss(Missing { known: None, forwarded: "vary-miss" })
-            }
-            Found::Nothing => Step::Miss(Missing { known: None, forwarded: "uri-miss" }),
+            Found::OtherVariants => Step::Miss(Missing {
+                known: None,
+                forwarded: "vary-miss",
+            }),
+            Found::Nothing => Step::Miss(Missing {
+                known: None,
+                forwarded: "uri-miss",
+            }),
         }
     }
 
     /// Whether this object answers this request.
     pub(crate) fn judge(&mut self, object: Arc<Object>) -> Step {
         let serving = object.terms.serving(self.now_ms(), &self.directives);
-        let miss = |object, forwarded| Step::Miss(Missing { known: Some(object), forwarded });
+        let miss = |object, forwarded| {
+            Step::Miss(Missing {
+                known: Some(object),
+                forwarded,
+            })
+        };
         if self.worker.cache().is_invalid(&object) {
             return miss(object, "stale");
         }
         if !object.terms.is_worth_keeping(self.now_ms()) {
             self.worker.cache().remove(&object);
-            return Step::Miss(Missing { known: None, forwarded: "stale" });
+            return Step::Miss(Missing {
+                known: None,
+                forwarded: "stale",
+            });
         }
         match serving {
             Serving::Validate(Doubt::Request) => return miss(object, "request"),
@@ -259,9 +278,10 @@ impl<C: Client> Exchange<'_, C> {
             _ => {}
         }
         match object.whole() {
-            Some(body) if body.is_windowed() || body.failed() => {
-                Step::Miss(Missing { known: None, forwarded: "miss" })
-            }
+            Some(body) if body.is_windowed() || body.failed() => Step::Miss(Missing {
+                known: None,
+                forwarded: "miss",
+            }),
             Some(_) => Step::Hit(object, serving),
             None if self.covered(&object).is_some() => Step::Hit(object, serving),
             None => miss(object, "partial"),
@@ -294,14 +314,24 @@ impl<C: Client> Exchange<'_, C> {
         self.outcome.status = status;
         let mut extra = Vec::new();
         if self.policy.cache_status && self.outcome.part != Part::None {
-            self.outcome.write_cache_status(&self.snapshot.settings.server.name, None, &mut extra);
+            self.outcome
+                .write_cache_status(&self.snapshot.settings.server.name, None, &mut extra);
         }
-        self.request.write_allow(self.snapshot, self.site, status, &mut extra);
+        self.request
+            .write_allow(self.snapshot, self.site, status, &mut extra);
         let is_head = self.request.head.method == Method::Head;
         if !matches!(status, 200 | 405 | 421 | 500..) {
             self.client.close_after();
         }
-        let body = answer::stage(self.client, self.snapshot, self.now_ms(), status, why, &extra, is_head);
+        let body = answer::stage(
+            self.client,
+            self.snapshot,
+            self.now_ms(),
+            status,
+            why,
+            &extra,
+            is_head,
+        );
         let body: &[u8] = if is_head { &[] } else { &body };
         fetch::send(self.client, self.snapshot, &[body]).await?;
         self.outcome.body_bytes = body.len() as u64;
@@ -327,7 +357,11 @@ impl<C: Client> Exchange<'_, C> {
             stats.add(Counter::BytesFromCache, outcome.body_bytes);
         }
         let duration_us = self.started.elapsed().as_micros() as u64;
-        let timing = if outcome.part.is_from_cache() { Timing::Hit } else { Timing::Miss };
+        let timing = if outcome.part.is_from_cache() {
+            Timing::Hit
+        } else {
+            Timing::Miss
+        };
         stats.record(timing, duration_us);
         if self.worker.log().enabled() {
             self.log(connection, duration_us);
@@ -341,7 +375,11 @@ impl<C: Client> Exchange<'_, C> {
             unix_ms: self.now_ms(),
             client: self.peer.address,
             connection,
-            method: if request.head.target.is_empty() { b"" } else { request.head.method.as_bytes() },
+            method: if request.head.target.is_empty() {
+                b""
+            } else {
+                request.head.method.as_bytes()
+            },
             target: &request.head.target,
             http10: request.head.http10,
             host: &request.authority,
@@ -351,7 +389,11 @@ impl<C: Client> Exchange<'_, C> {
             duration_us,
             first_byte_us: outcome.first_byte_us,
             cache: outcome.part.as_str(),
-            reason: if outcome.detail.is_empty() { outcome.forwarded } else { outcome.detail },
+            reason: if outcome.detail.is_empty() {
+                outcome.forwarded
+            } else {
+                outcome.detail
+            },
             upstream: outcome.upstream.as_deref(),
             upstream_us: outcome.upstream_us,
             referer: request.head.fields.get(FieldId::Referer),

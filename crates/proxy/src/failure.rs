@@ -37,10 +37,7 @@ pub(crate) enum OriginFailure {
     /// It answered what must not be forwarded.
     Invalid(&'static str),
     /// Another request for the same object met this failure.
-    Shared {
-        status: u16,
-        reason: &'static str,
-    },
+    Shared { status: u16, reason: &'static str },
 }
 
 impl Refused {
@@ -65,8 +62,12 @@ impl OriginFailure {
         match self {
             Self::Connect(ConnectError::Unresolved) => "the origin's name does not resolve",
             Self::Connect(ConnectError::Unreachable) => "the origin cannot be reached",
-            Self::Connect(ConnectError::TimedOut) => "the origin did not accept the connection in time",
-            Self::Connect(ConnectError::QueueTimedOut) => "no connection to the origin became free in time",
+            Self::Connect(ConnectError::TimedOut) => {
+                "the origin did not accept the connection in time"
+            }
+            Self::Connect(ConnectError::QueueTimedOut) => {
+                "no connection to the origin became free in time"
+            }
             Self::ClosedEarly => "the origin closed the connection without an answer",
             Self::Broken => "the origin broke off its answer",
             Self::TimedOut => "the origin did not answer in time",

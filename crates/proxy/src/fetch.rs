@@ -52,7 +52,14 @@ const CONTINUE_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Runs a fetch for a client, to whom interim responses go.
 pub(crate) async fn run(fetch: &Fetch<'_>, client: &mut impl Client) -> Result<Fetched, Failure> {
-    let Fetch { worker, snapshot, pool, request, changes, .. } = *fetch;
+    let Fetch {
+        worker,
+        snapshot,
+        pool,
+        request,
+        changes,
+        ..
+    } = *fetch;
     let repeatable = request.head.method.is_idempotent();
     let mut attempt = 0;
     loop {
@@ -75,11 +82,20 @@ pub(crate) async fn run(fetch: &Fetch<'_>, client: &mut impl Client) -> Result<F
             Some(_) => Upload::new(changes.expect_continue),
             None => Upload::empty(),
         };
-        let mut talk = Talk { fetch, origin, upload, continued: false };
+        let mut talk = Talk {
+            fetch,
+            origin,
+            upload,
+            continued: false,
+        };
         match talk.run(client).await {
             Ok(length) => {
                 let Talk { origin, upload, .. } = talk;
-                return Ok(Fetched { origin, length, upload });
+                return Ok(Fetched {
+                    origin,
+                    length,
+                    upload,
+                });
             }
             Err(Failure::Origin(OriginFailure::ClosedEarly))
                 if talk.origin.is_reused()
@@ -101,7 +117,9 @@ pub(crate) async fn run(fetch: &Fetch<'_>, client: &mut impl Client) -> Result<F
 fn count_failure(worker: &Worker, failure: Failure) {
     match failure {
         Failure::Origin(OriginFailure::TimedOut) => worker.stats.increment(Counter::OriginTimeouts),
-        Failure::Origin(OriginFailure::Invalid(_)) => worker.stats.increment(Counter::OriginInvalid),
+        Failure::Origin(OriginFailure::Invalid(_)) => {
+            worker.stats.increment(Counter::OriginInvalid)
+        }
         Failure::Origin(_) => worker.stats.increment(Counter::OriginErrors),
         _ => {}
     }
@@ -124,7 +142,9 @@ enum Event {
 impl Talk<'_, '_> {
     /// Returns the framing of the final response.
     async fn run(&mut self, client: &mut impl Client) -> Result<BodyLength, Failure> {
-        let Fetch { snapshot, request, .. } = *self.fetch;
+        let Fetch {
+            snapshot, request, ..
+        } = *self.fetch;
         let mut interim = 0;
         loop {
             match self.wait(client).await? {
@@ -140,7 +160,9 @@ impl Talk<'_, '_> {
             self.interim(client).await?;
         }
         if self.origin.head.status == 101 && self.fetch.changes.upgrade.is_none() {
-            return Err(OriginFailure::Invalid("a change of protocol that nobody asked for").into());
+            return Err(
+                OriginFailure::Invalid("a change of protocol that nobody asked for").into(),
+            );
         }
         let is_head = request.head.method == Method::Head;
         let length = match self.origin.head.status {

@@ -41,7 +41,15 @@ impl Fill {
         let mut kept = true;
         match self.fill(&timer, &mut kept).await {
             Ok(trailers) => {
-                let Self { worker, snapshot, pool, origin, mut writer, object, tail } = self;
+                let Self {
+                    worker,
+                    snapshot,
+                    pool,
+                    origin,
+                    mut writer,
+                    object,
+                    tail,
+                } = self;
                 let now_ms = worker.now_ms();
                 origin.release(&pool, &snapshot, now_ms);
                 writer.append(&tail);
@@ -61,7 +69,11 @@ impl Fill {
         }
     }
 
-    async fn fill(&mut self, timer: &Timer, kept: &mut bool) -> Result<Option<Box<[u8]>>, OriginFailure> {
+    async fn fill(
+        &mut self,
+        timer: &Timer,
+        kept: &mut bool,
+    ) -> Result<Option<Box<[u8]>>, OriginFailure> {
         loop {
             std::future::poll_fn(|cx| self.writer.poll_room(cx)).await;
             if !*kept && !self.writer.has_readers() {
@@ -88,7 +100,8 @@ impl Fill {
             return true;
         }
         cache.remove(&self.object);
-        self.writer.stop_keeping(self.snapshot.settings.limits.stream_window_bytes as u64);
+        self.writer
+            .stop_keeping(self.snapshot.settings.limits.stream_window_bytes as u64);
         self.worker.stats.increment(Counter::NotStored);
         false
     }

@@ -20,7 +20,9 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn new(address: Option<SocketAddr>) -> Self {
-        let text = address.map_or("unknown".into(), |peer| peer.ip().to_canonical().to_string().into());
+        let text = address.map_or("unknown".into(), |peer| {
+            peer.ip().to_canonical().to_string().into()
+        });
         Self { address, text }
     }
 }
@@ -92,12 +94,22 @@ pub(crate) fn write_head(
     write_line(out, b"Host", &request.authority);
     let dropped = REPLACED
         | if changes.unconditional { CONDITIONS } else { 0 }
-        | if changes.whole || changes.range.is_some() { RANGE } else { 0 };
+        | if changes.whole || changes.range.is_some() {
+            RANGE
+        } else {
+            0
+        };
     for field in fields.iter().filter(|field| field.id.bit() & dropped == 0) {
         write_field(&field, fields, changes, out);
     }
     write_line(out, b"Via", &snapshot.via);
-    write_forwarded(fields, &request.authority, &snapshot.settings.server, peer, out);
+    write_forwarded(
+        fields,
+        &request.authority,
+        &snapshot.settings.server,
+        peer,
+        out,
+    );
     write_changes(changes, out);
     out.extend_from_slice(&snapshot.capability_line);
     out.extend_from_slice(b"\r\n");
@@ -109,11 +121,20 @@ fn write_field(field: &Field<'_>, fields: &Fields, changes: &Changes, out: &mut 
         return;
     }
     // All lines become one, written where the first was.
-    let first = fields.get(FieldId::AcceptEncoding).map(<[u8]>::as_ptr) == Some(field.value.as_ptr());
+    let first =
+        fields.get(FieldId::AcceptEncoding).map(<[u8]>::as_ptr) == Some(field.value.as_ptr());
     let mut normal = Vec::new();
     negotiate::accept_encoding(fields.all(FieldId::AcceptEncoding), &mut normal);
     if first {
-        write_line(out, field.name, if normal.is_empty() { b"identity" } else { &normal });
+        write_line(
+            out,
+            field.name,
+            if normal.is_empty() {
+                b"identity"
+            } else {
+                &normal
+            },
+        );
     }
 }
 
@@ -131,7 +152,11 @@ fn write_changes(changes: &Changes, out: &mut Vec<u8>) {
     }
     match changes.body {
         Some(BodyFraming::Length(bytes)) => {
-            write_line(out, b"Content-Length", itoa::Buffer::new().format(bytes).as_bytes());
+            write_line(
+                out,
+                b"Content-Length",
+                itoa::Buffer::new().format(bytes).as_bytes(),
+            );
         }
         Some(BodyFraming::Chunked) => write_line(out, b"Transfer-Encoding", b"chunked"),
         None => {}
@@ -166,8 +191,16 @@ fn write_forwarded(
         }
         out.extend_from_slice(peer.text.as_bytes());
         out.extend_from_slice(b"\r\n");
-        write_line(out, b"X-Forwarded-Host", given(FieldId::XForwardedHost).unwrap_or(authority));
-        write_line(out, b"X-Forwarded-Proto", given(FieldId::XForwardedProto).unwrap_or(b"http"));
+        write_line(
+            out,
+            b"X-Forwarded-Host",
+            given(FieldId::XForwardedHost).unwrap_or(authority),
+        );
+        write_line(
+            out,
+            b"X-Forwarded-Proto",
+            given(FieldId::XForwardedProto).unwrap_or(b"http"),
+        );
     }
     if matches!(server.forwarded, Forwarded::Both | Forwarded::Rfc7239) {
         out.extend_from_slice(b"Forwarded: ");

@@ -65,7 +65,12 @@ pub(crate) enum Received {
 }
 
 impl H1 {
-    pub(crate) fn new(worker: &Rc<Worker>, stream: Stream, peer: Option<SocketAddr>, number: u64) -> Self {
+    pub(crate) fn new(
+        worker: &Rc<Worker>,
+        stream: Stream,
+        peer: Option<SocketAddr>,
+        number: u64,
+    ) -> Self {
         Self {
             worker: Rc::clone(worker),
             stream,
@@ -106,14 +111,22 @@ impl H1 {
             return false;
         }
         let timeouts = &snapshot.settings.timeouts;
-        let patience = if self.requests == 0 { timeouts.request_head } else { timeouts.keep_alive };
+        let patience = if self.requests == 0 {
+            timeouts.request_head
+        } else {
+            timeouts.keep_alive
+        };
         let stream = &self.stream;
         let readable = std::future::poll_fn(|cx| stream.poll_readable(cx));
         matches!(self.timer.within_idle(patience, readable).await, Ok(Ok(())))
     }
 
     /// Reads the head of a request.
-    pub(crate) async fn receive(&mut self, head: &mut RequestHead, snapshot: &Snapshot) -> Received {
+    pub(crate) async fn receive(
+        &mut self,
+        head: &mut RequestHead,
+        snapshot: &Snapshot,
+    ) -> Received {
         let limit = snapshot.settings.timeouts.request_head;
         let mut armed = false;
         let mut scanned = 0;
@@ -122,7 +135,8 @@ impl H1 {
                 let filled = self.input.filled();
                 // A head in many pieces is looked at again only where it grew.
                 let whole_limit = filled.len() >= snapshot.request_limits.line_bytes;
-                if !filled.is_empty() && (scanned == 0 || whole_limit || find_end(filled, scanned)) {
+                if !filled.is_empty() && (scanned == 0 || whole_limit || find_end(filled, scanned))
+                {
                     match head.parse(filled, &snapshot.request_limits) {
                         Ok(Some(taken)) => {
                             self.input.consume(taken);
@@ -134,7 +148,9 @@ impl H1 {
                 }
                 scanned = self.input.filled().len();
                 match self.poll_fill(cx) {
-                    Poll::Ready(Ok(0)) | Poll::Ready(Err(_)) => return Poll::Ready(Received::Nothing),
+                    Poll::Ready(Ok(0)) | Poll::Ready(Err(_)) => {
+                        return Poll::Ready(Received::Nothing);
+                    }
                     Poll::Ready(Ok(_)) => {}
                     Poll::Pending => break,
                 }
@@ -210,7 +226,10 @@ impl H1 {
         }
         if self.keep_alive.get() && !self.incoming.is_complete() {
             // What is left of a small body is cheaper to read than a new connection.
-            let small = self.incoming.known_left().is_some_and(|left| left <= 64 << 10);
+            let small = self
+                .incoming
+                .known_left()
+                .is_some_and(|left| left <= 64 << 10);
             let keep = small && self.discard_body().await;
             self.keep_alive.set(keep);
         }
@@ -232,7 +251,10 @@ impl H1 {
                 }
             }
         };
-        matches!(timer.within(Duration::from_secs(1), reading).await, Ok(true))
+        matches!(
+            timer.within(Duration::from_secs(1), reading).await,
+            Ok(true)
+        )
     }
 
     /// Ends our direction and waits for the client's end, so that what it still
@@ -373,7 +395,11 @@ impl Client for H1 {
         Poll::Ready(self.failed(sent))
     }
 
-    fn poll_end(&mut self, cx: &mut Context<'_>, trailers: Option<&[u8]>) -> Poll<Result<(), Failure>> {
+    fn poll_end(
+        &mut self,
+        cx: &mut Context<'_>,
+        trailers: Option<&[u8]>,
+    ) -> Poll<Result<(), Failure>> {
         let sent = ready!(self.output.poll_end(&mut self.stream, cx, trailers));
         Poll::Ready(self.failed(sent))
     }
@@ -416,6 +442,9 @@ pub(crate) fn wants_upgrade(head: &RequestHead) -> bool {
         && head.fields.has(FieldId::Upgrade)
         && framing::connection_names(&head.fields, b"upgrade")
         && !head.fields.all(FieldId::Upgrade).any(|protocol| {
-            protocol.to_ascii_lowercase().windows(3).any(|window| window == b"h2c")
+            protocol
+                .to_ascii_lowercase()
+                .windows(3)
+                .any(|window| window == b"h2c")
         })
 }

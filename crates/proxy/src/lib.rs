@@ -31,4 +31,6 @@ mod tunnel;
 mod upload;
 mod worker;
 
-pub use server::{Drained, Handle, Inherited, PoolStatus, ReloadError, Server, ServerStatus, StartError};
+pub use server::{
+    Drained, Handle, Inherited, PoolStatus, ReloadError, Server, ServerStatus, StartError,
+};

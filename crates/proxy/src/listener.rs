@@ -46,7 +46,10 @@ pub(crate) fn bind(address: &ListenAddress, workers: usize) -> io::Result<Vec<Li
                 sockets.push(bind_tcp(real)?);
             }
             let address = ListenAddress::Tcp(real);
-            let listener = |socket| Listener { address: address.clone(), socket: Bound::Tcp(socket) };
+            let listener = |socket| Listener {
+                address: address.clone(),
+                socket: Bound::Tcp(socket),
+            };
             Ok(sockets.into_iter().map(listener).collect())
         }
         ListenAddress::Unix(path) => share_unix(&bind_unix(path)?, address, workers),
@@ -54,7 +57,11 @@ pub(crate) fn bind(address: &ListenAddress, workers: usize) -> io::Result<Vec<Li
 }
 
 fn bind_tcp(address: SocketAddr) -> io::Result<std::net::TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }
@@ -70,12 +77,18 @@ fn bind_tcp(address: SocketAddr) -> io::Result<std::net::TcpListener> {
 
 /// Whether another process listens on `address` already, which `SO_REUSEPORT` would hide.
 pub(crate) fn is_taken(address: &ListenAddress) -> bool {
-    let ListenAddress::Tcp(address) = address else { return false };
+    let ListenAddress::Tcp(address) = address else {
+        return false;
+    };
     if address.port() == 0 {
         return false;
     }
     let probe = || -> io::Result<()> {
-        let socket = Socket::new(Domain::for_address(*address), Type::STREAM, Some(Protocol::TCP))?;
+        let socket = Socket::new(
+            Domain::for_address(*address),
+            Type::STREAM,
+            Some(Protocol::TCP),
+        )?;
         if address.is_ipv6() {
             socket.set_only_v6(true)?;
         }
@@ -104,19 +117,28 @@ fn share_unix(
 ) -> io::Result<Vec<Listener>> {
     let clone = |_| {
         let socket = Bound::Unix(listener.try_clone()?);
-        Ok(Listener { address: address.clone(), socket })
+        Ok(Listener {
+            address: address.clone(),
+            socket,
+        })
     };
     (0..workers).map(clone).collect()
 }
 
 /// Shares an inherited TCP socket between the workers.
-pub(crate) fn share_tcp(listener: &std::net::TcpListener, workers: usize) -> io::Result<Vec<Listener>> {
+pub(crate) fn share_tcp(
+    listener: &std::net::TcpListener,
+    workers: usize,
+) -> io::Result<Vec<Listener>> {
     listener.set_nonblocking(true)?;
     socket2::SockRef::from(&listener.as_fd()).set_tcp_nodelay(true)?;
     let address = ListenAddress::Tcp(listener.local_addr()?);
     let clone = |_| {
         let socket = Bound::Tcp(listener.try_clone()?);
-        Ok(Listener { address: address.clone(), socket })
+        Ok(Listener {
+            address: address.clone(),
+            socket,
+        })
     };
     (0..workers).map(clone).collect()
 }
@@ -127,7 +149,11 @@ pub(crate) fn share_inherited_unix(
     workers: usize,
 ) -> io::Result<Vec<Listener>> {
     listener.set_nonblocking(true)?;
-    let path = listener.local_addr()?.as_pathname().map(Path::to_path_buf).unwrap_or_default();
+    let path = listener
+        .local_addr()?
+        .as_pathname()
+        .map(Path::to_path_buf)
+        .unwrap_or_default();
     share_unix(listener, &ListenAddress::Unix(path), workers)
 }
 

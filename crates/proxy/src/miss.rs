@@ -52,7 +52,11 @@ impl<C: Client> Exchange<'_, C> {
         self.outcome.forwarded = missing.forwarded;
         if self.directives.only_if_cached {
             self.outcome.part = Part::Miss;
-            return Err(OriginFailure::Shared { status: 504, reason: "not cached" }.into());
+            return Err(OriginFailure::Shared {
+                status: 504,
+                reason: "not cached",
+            }
+            .into());
         }
         if self.request.head.method == Method::Head {
             return self.pass(missing.forwarded).await;
@@ -102,7 +106,14 @@ impl<C: Client> Exchange<'_, C> {
         }
         let cache = self.worker.cache();
         let key = cache.key(&self.request.key);
-        cache.turn(&key, fields, self.policy, known, self.now_ms(), &self.snapshot.cache_limits)
+        cache.turn(
+            &key,
+            fields,
+            self.policy,
+            known,
+            self.now_ms(),
+            &self.snapshot.cache_limits,
+        )
     }
 
     fn is_being_fetched(&self, known: Option<&Arc<Object>>) -> bool {
@@ -145,8 +156,16 @@ impl<C: Client> Exchange<'_, C> {
         if self.outcome.part == Part::None {
             self.outcome.part = Part::Miss;
         }
-        let changes = changes_for(known.as_deref(), self.request.head.fields.has(FieldId::Range));
-        let mut purpose = Purpose { lead, known, store: true, changes };
+        let changes = changes_for(
+            known.as_deref(),
+            self.request.head.fields.has(FieldId::Range),
+        );
+        let mut purpose = Purpose {
+            lead,
+            known,
+            store: true,
+            changes,
+        };
         loop {
             match self.ask(&purpose.changes, false).await {
                 Ok(fetched) => match self.arrived(fetched, &mut purpose).await? {
@@ -165,17 +184,30 @@ impl<C: Client> Exchange<'_, C> {
     }
 
     /// What a failed fetch leads to: an object that may stand in, or the error.
-    pub(crate) fn failed(&mut self, failure: Failure, known: Option<&Arc<Object>>) -> Result<Step, Failure> {
-        let Failure::Origin(origin) = failure else { return Err(failure) };
+    pub(crate) fn failed(
+        &mut self,
+        failure: Failure,
+        known: Option<&Arc<Object>>,
+    ) -> Result<Step, Failure> {
+        let Failure::Origin(origin) = failure else {
+            return Err(failure);
+        };
         if let Some(object) = known.filter(|object| self.may_stand_in(object)) {
             self.outcome.part = Part::StaleOnError;
             self.outcome.detail = origin.reason();
-            return Ok(Step::Hit(Arc::clone(object), forebay_cache::terms::Serving::StaleAccepted));
+            return Ok(Step::Hit(
+                Arc::clone(object),
+                forebay_cache::terms::Serving::StaleAccepted,
+            ));
         }
         // RFC 9111 section 5.2.2.2: an object that must not be used unvalidated is answered with 504.
         let must = known.is_some_and(|object| object.terms.never_stale && object.whole().is_some());
         if must && origin.status() == 502 {
-            return Err(OriginFailure::Shared { status: 504, reason: origin.reason() }.into());
+            return Err(OriginFailure::Shared {
+                status: 504,
+                reason: origin.reason(),
+            }
+            .into());
         }
         Err(failure)
     }
@@ -184,7 +216,9 @@ impl<C: Client> Exchange<'_, C> {
     pub(crate) fn may_stand_in(&self, object: &Object) -> bool {
         object.whole().is_some_and(|body| body.whole().is_some())
             && !self.worker.cache().is_invalid(object)
-            && object.terms.may_replace_error(self.now_ms(), &self.directives)
+            && object
+                .terms
+                .may_replace_error(self.now_ms(), &self.directives)
     }
 
     /// Sends the request to the origin and waits for the head of its response.
@@ -224,7 +258,8 @@ impl<C: Client> Exchange<'_, C> {
         self.outcome.forwarded = why;
         let changes = Changes {
             body: self.body_framing(),
-            expect_continue: self.request.head.fields.has(FieldId::Expect) && self.client.has_more_body(),
+            expect_continue: self.request.head.fields.has(FieldId::Expect)
+                && self.client.has_more_body(),
             ..Changes::default()
         };
         let store = self.request.head.method == Method::Post && !self.policy.pass;
@@ -232,10 +267,17 @@ impl<C: Client> Exchange<'_, C> {
             self.request.write_key(self.policy);
         }
         let fetched = self.ask(&changes, true).await?;
-        let mut purpose = Purpose { lead: None, known: None, store, changes };
+        let mut purpose = Purpose {
+            lead: None,
+            known: None,
+            store,
+            changes,
+        };
         match self.arrived(fetched, &mut purpose).await? {
             Some(step) => Ok(step),
-            None => Err(OriginFailure::Invalid("an answer to a range that was not asked for").into()),
+            None => {
+                Err(OriginFailure::Invalid("an answer to a range that was not asked for").into())
+            }
         }
     }
 
@@ -251,7 +293,9 @@ impl<C: Client> Exchange<'_, C> {
     /// Begins to fetch a stale object anew behind the answer, unless that is under way.
     pub(crate) fn refresh_behind(&self, object: &Arc<Object>) {
         let cache = self.worker.cache();
-        let Some(lead) = cache.refresh_turn(&cache.key(&self.request.key)) else { return };
+        let Some(lead) = cache.refresh_turn(&cache.key(&self.request.key)) else {
+            return;
+        };
         self.worker.stats.increment(Counter::BackgroundFetches);
         let refresh = crate::refresh::Refresh {
             worker: Rc::clone(self.worker),
@@ -278,11 +322,18 @@ impl Exchange<'_, H1> {
             ..Changes::default()
         };
         let mut fetched = self.ask(&changes, true).await?;
-        let mut purpose = Purpose { lead: None, known: None, store: false, changes };
+        let mut purpose = Purpose {
+            lead: None,
+            known: None,
+            store: false,
+            changes,
+        };
         if fetched.origin.head.status != 101 {
             return match self.arrived(fetched, &mut purpose).await? {
                 Some(step) => Ok(step),
-                None => Err(OriginFailure::Invalid("an answer to a range that was not asked for").into()),
+                None => Err(
+                    OriginFailure::Invalid("an answer to a range that was not asked for").into(),
+                ),
             };
         }
         self.worker.stats.increment(Counter::Upgrades);
@@ -295,7 +346,8 @@ impl Exchange<'_, H1> {
         fetch::flush(self.client, self.snapshot).await?;
         let idle = self.snapshot.settings.timeouts.tunnel;
         let timer = self.client.timer().another();
-        let (down, _) = tunnel::run(&timer, idle, self.client.tunnel(), fetched.origin.tunnel()).await;
+        let (down, _) =
+            tunnel::run(&timer, idle, self.client.tunnel(), fetched.origin.tunnel()).await;
         self.outcome.body_bytes = down;
         self.client.end_tunnel();
         Ok(Step::Finish)
@@ -304,7 +356,11 @@ impl Exchange<'_, H1> {
 
 /// What to change in the request, given what is known already.
 pub(crate) fn changes_for(known: Option<&Object>, asks_range: bool) -> Changes {
-    let mut changes = Changes { unconditional: true, normalize: true, ..Changes::default() };
+    let mut changes = Changes {
+        unconditional: true,
+        normalize: true,
+        ..Changes::default()
+    };
     let Some(known) = known else { return changes };
     match &known.content {
         forebay_cache::object::Content::Whole(_) => {
@@ -318,7 +374,10 @@ pub(crate) fn changes_for(known: Option<&Object>, asks_range: bool) -> Changes {
         }
         forebay_cache::object::Content::Ranges(ranges) if !asks_range => {
             let missing = ranges.missing();
-            changes.range = Some(forebay_cache::ranges::request_value(&missing, ranges.complete_len()));
+            changes.range = Some(forebay_cache::ranges::request_value(
+                &missing,
+                ranges.complete_len(),
+            ));
             changes.if_range = known.strong_etag().map(<[u8]>::to_vec);
         }
         forebay_cache::object::Content::Ranges(_) => {}
@@ -333,6 +392,12 @@ pub(crate) fn policy_key(
     target: &[u8],
 ) -> Vec<u8> {
     let mut key = Vec::new();
-    forebay_cache::key::write(policy, &request.authority, target, &request.head.fields, &mut key);
+    forebay_cache::key::write(
+        policy,
+        &request.authority,
+        target,
+        &request.head.fields,
+        &mut key,
+    );
     key
 }

@@ -71,13 +71,24 @@ impl Origin {
     }
 
     /// Writes what is staged and `data`.
-    pub(crate) fn poll_send(&mut self, cx: &mut Context<'_>, data: &[&[u8]]) -> Poll<std::io::Result<()>> {
+    pub(crate) fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        data: &[&[u8]],
+    ) -> Poll<std::io::Result<()>> {
         self.output.poll_send(&mut self.connection.stream, cx, data)
     }
 
     /// Ends the request's body.
-    pub(crate) fn poll_end(&mut self, cx: &mut Context<'_>, trailers: Option<&[u8]>) -> Poll<std::io::Result<()>> {
-        ready!(self.output.poll_end(&mut self.connection.stream, cx, trailers))?;
+    pub(crate) fn poll_end(
+        &mut self,
+        cx: &mut Context<'_>,
+        trailers: Option<&[u8]>,
+    ) -> Poll<std::io::Result<()>> {
+        ready!(
+            self.output
+                .poll_end(&mut self.connection.stream, cx, trailers)
+        )?;
         self.request_sent = true;
         Poll::Ready(Ok(()))
     }
@@ -90,7 +101,9 @@ impl Origin {
     ) -> Poll<Result<(), OriginFailure>> {
         loop {
             if !self.input.is_empty() {
-                let parsed = self.head.parse(self.input.filled(), &snapshot.response_limits)?;
+                let parsed = self
+                    .head
+                    .parse(self.input.filled(), &snapshot.response_limits)?;
                 if let Some(taken) = parsed {
                     self.input.consume(taken);
                     return Poll::Ready(Ok(()));
@@ -155,9 +168,16 @@ impl Origin {
     }
 
     /// The next bytes of the body, or `None` at its end.
-    pub(crate) fn poll_body(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Range<usize>>, OriginFailure>> {
+    pub(crate) fn poll_body(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Option<Range<usize>>, OriginFailure>> {
         loop {
-            match self.incoming.next(self.input.filled()).inspect_err(|_| self.broken = true)? {
+            match self
+                .incoming
+                .next(self.input.filled())
+                .inspect_err(|_| self.broken = true)?
+            {
                 Piece::Data(range) => return Poll::Ready(Ok(Some(range))),
                 Piece::End(consumed) => {
                     self.input.consume(consumed);
@@ -198,7 +218,9 @@ impl Origin {
         snapshot: &Snapshot,
     ) -> Result<Option<Range<usize>>, OriginFailure> {
         let limit = snapshot.settings.timeouts.response_body;
-        let read = timer.within(limit, std::future::poll_fn(|cx| self.poll_body(cx))).await;
+        let read = timer
+            .within(limit, std::future::poll_fn(|cx| self.poll_body(cx)))
+            .await;
         read.unwrap_or(Err(OriginFailure::TimedOut))
     }
 
@@ -209,12 +231,20 @@ impl Origin {
             && self.request_sent
             && self.incoming.is_complete()
             && self.input.is_empty();
-        let Self { worker, connection, output, head, .. } = *self;
+        let Self {
+            worker,
+            connection,
+            output,
+            head,
+            ..
+        } = *self;
         worker.put_scratch(output.into_buffer());
         worker.put_head(head);
         if reusable {
             let until = now_ms + snapshot.settings.timeouts.upstream_keep_alive.as_millis() as u64;
-            worker.idle.put(connection, pool.settings.idle_connections, until);
+            worker
+                .idle
+                .put(connection, pool.settings.idle_connections, until);
         }
     }
 

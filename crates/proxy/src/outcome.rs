@@ -116,7 +116,10 @@ impl Outcome {
         }
         if !self.detail.is_empty() {
             out.extend_from_slice(b"; detail=");
-            let token = self.detail.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+            let token = self
+                .detail
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'-');
             let quote: &[u8] = if token { b"" } else { b"\"" };
             out.extend_from_slice(quote);
             out.extend_from_slice(self.detail.as_bytes());
@@ -138,8 +141,14 @@ mod tests {
 
     #[test]
     fn the_line_says_what_happened() {
-        let hit = Outcome { part: Part::Hit, ..Outcome::default() };
-        assert_eq!(line(&hit, Some(57_900)), "Cache-Status: forebay; hit; ttl=57\r\n");
+        let hit = Outcome {
+            part: Part::Hit,
+            ..Outcome::default()
+        };
+        assert_eq!(
+            line(&hit, Some(57_900)),
+            "Cache-Status: forebay; hit; ttl=57\r\n"
+        );
         let miss = Outcome {
             part: Part::Miss,
             forwarded: "uri-miss",
@@ -147,8 +156,17 @@ mod tests {
             detail: "no-store",
             ..Outcome::default()
         };
-        assert_eq!(line(&miss, None), "Cache-Status: forebay; fwd=uri-miss; fwd-status=200; detail=no-store\r\n");
-        let stale = Outcome { part: Part::Stale, ..Outcome::default() };
-        assert_eq!(line(&stale, Some(-1_500)), "Cache-Status: forebay; hit; ttl=-2\r\n");
+        assert_eq!(
+            line(&miss, None),
+            "Cache-Status: forebay; fwd=uri-miss; fwd-status=200; detail=no-store\r\n"
+        );
+        let stale = Outcome {
+            part: Part::Stale,
+            ..Outcome::default()
+        };
+        assert_eq!(
+            line(&stale, Some(-1_500)),
+            "Cache-Status: forebay; hit; ttl=-2\r\n"
+        );
     }
 }

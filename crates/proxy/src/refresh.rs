@@ -37,7 +37,10 @@ impl Refresh {
     }
 
     async fn run(mut self) {
-        let mut nobody = Nobody { timer: self.worker.timers.timer(), head: Vec::new() };
+        let mut nobody = Nobody {
+            timer: self.worker.timers.timer(),
+            head: Vec::new(),
+        };
         let policy = self.snapshot.policy(self.site, self.request.path());
         let moment = self.worker.now();
         let mut exchange = Exchange {
@@ -60,7 +63,12 @@ impl Refresh {
         match exchange.ask(&changes, false).await {
             Ok(fetched) => {
                 let known = Some(Arc::clone(&self.known));
-                let mut purpose = Purpose { lead: Some(self.lead), known, store: true, changes };
+                let mut purpose = Purpose {
+                    lead: Some(self.lead),
+                    known,
+                    store: true,
+                    changes,
+                };
                 // Whatever the step would be, there is nobody to take it.
                 let _ = exchange.arrived(fetched, &mut purpose).await;
             }

@@ -50,7 +50,9 @@ pub(crate) async fn run<C: Client>(
     std::future::poll_fn(|cx| exchange.client.poll_end(cx, trailers)).await?;
     if fetched.upload.is_over() {
         let pool = exchange.snapshot.pool(exchange.site);
-        fetched.origin.release(pool, exchange.snapshot, exchange.now_ms());
+        fetched
+            .origin
+            .release(pool, exchange.snapshot, exchange.now_ms());
     }
     Ok(captured)
 }
@@ -77,7 +79,11 @@ async fn next<C: Client>(
         if fetched.upload.is_over() && exchange.client.poll_gone(cx) {
             return Poll::Ready(Err(Failure::ClientGone));
         }
-        if exchange.client.timer().poll_elapsed(cx, &mut armed, limit, false) {
+        if exchange
+            .client
+            .timer()
+            .poll_elapsed(cx, &mut armed, limit, false)
+        {
             return Poll::Ready(Err(OriginFailure::TimedOut.into()));
         }
         Poll::Pending
@@ -106,7 +112,10 @@ async fn send<C: Client>(
         let bytes = fetched.origin.body_bytes(range.clone());
         exchange.client.poll_send(cx, &[bytes])
     });
-    timer.within(limit, sending).await.unwrap_or(Err(Failure::ClientGone))
+    timer
+        .within(limit, sending)
+        .await
+        .unwrap_or(Err(Failure::ClientGone))
 }
 
 fn poll_upload<C: Client>(
@@ -117,7 +126,10 @@ fn poll_upload<C: Client>(
     if fetched.upload.is_over() {
         return Ok(());
     }
-    match fetched.upload.poll(exchange.client, &mut fetched.origin, cx) {
+    match fetched
+        .upload
+        .poll(exchange.client, &mut fetched.origin, cx)
+    {
         Poll::Ready(Err(failure)) => Err(failure),
         _ => Ok(()),
     }

@@ -25,7 +25,9 @@ impl Request {
         match self.head.method {
             Method::Connect => Err(Refused::new(405, "this is not a forward proxy")),
             Method::Trace => Err(Refused::new(405, "TRACE is not allowed")),
-            Method::Options => self.count_forwarding().and_then(|()| self.check_expectation().map(|()| site)),
+            Method::Options => self
+                .count_forwarding()
+                .and_then(|()| self.check_expectation().map(|()| site)),
             _ => self.check_expectation().map(|()| site),
         }
     }
@@ -46,7 +48,11 @@ impl Request {
         };
         let (authority, target) = match uri::parse_target(&self.head.target).ok_or(BAD_TARGET)? {
             Target::Origin(target) => (host, target),
-            Target::Absolute { scheme, authority, path } => {
+            Target::Absolute {
+                scheme,
+                authority,
+                path,
+            } => {
                 // The field is not used then, but it must not be something else than a host.
                 if !host.is_empty() && uri::parse_host(host).is_none() {
                     return Err(BAD_HOST);
@@ -74,7 +80,8 @@ impl Request {
         self.host.extend(name.iter().map(u8::to_ascii_lowercase));
         // The scheme's own port is left out, so that it makes no other key.
         let shown = if port == Some(80) { name } else { authority };
-        self.authority.extend(shown.iter().map(u8::to_ascii_lowercase));
+        self.authority
+            .extend(shown.iter().map(u8::to_ascii_lowercase));
         if self.host.ends_with(b".") {
             self.host.pop();
         }
@@ -83,12 +90,18 @@ impl Request {
 
     /// RFC 9110 section 7.6.2: with none left, the request is answered here.
     fn count_forwarding(&mut self) -> Result<(), Refused> {
-        let left = self.head.fields.get(FieldId::MaxForwards).and_then(forebay_http::framing::number);
+        let left = self
+            .head
+            .fields
+            .get(FieldId::MaxForwards)
+            .and_then(forebay_http::framing::number);
         match left {
             None => Ok(()),
             Some(0) => Err(Refused::new(200, "")),
             Some(left) => {
-                self.head.fields.set(FieldId::MaxForwards, (left - 1).to_string().as_bytes());
+                self.head
+                    .fields
+                    .set(FieldId::MaxForwards, (left - 1).to_string().as_bytes());
                 Ok(())
             }
         }
@@ -96,7 +109,9 @@ impl Request {
 
     fn check_expectation(&self) -> Result<(), Refused> {
         let unknown = |value: &[u8]| !value.eq_ignore_ascii_case(b"100-continue");
-        if self.head.fields.has(FieldId::Expect) && self.head.fields.all(FieldId::Expect).any(unknown) {
+        if self.head.fields.has(FieldId::Expect)
+            && self.head.fields.all(FieldId::Expect).any(unknown)
+        {
             return Err(Refused::new(417, "only 100-continue can be expected"));
         }
         Ok(())
@@ -115,7 +130,12 @@ impl Request {
         }
         let mut kept = Vec::new();
         let cookies = self.head.fields.all(FieldId::Cookie);
-        query::filter_cookies(cookies, &policy.ignore_cookies, policy.keep_cookies.as_deref(), &mut kept);
+        query::filter_cookies(
+            cookies,
+            &policy.ignore_cookies,
+            policy.keep_cookies.as_deref(),
+            &mut kept,
+        );
         self.head.fields.remove(FieldId::Cookie);
         if !kept.is_empty() {
             self.head.fields.push(FieldId::Cookie, &kept);
@@ -129,22 +149,39 @@ impl Request {
             return RequestDirectives::parse(fields.all(FieldId::CacheControl));
         }
         let no_cache = fields.all(FieldId::Pragma).any(|value| {
-            value.split(|&byte| byte == b',').any(|item| item.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
+            value
+                .split(|&byte| byte == b',')
+                .any(|item| item.trim_ascii().eq_ignore_ascii_case(b"no-cache"))
         });
-        RequestDirectives { no_cache, ..RequestDirectives::default() }
+        RequestDirectives {
+            no_cache,
+            ..RequestDirectives::default()
+        }
     }
 
     /// Composes the cache key, and drops what the policy ignores from the target.
     pub(crate) fn write_key(&mut self, policy: &Policy) {
         self.key.clear();
-        key::write(policy, &self.authority, &self.target, &self.head.fields, &mut self.key);
+        key::write(
+            policy,
+            &self.authority,
+            &self.target,
+            &self.head.fields,
+            &mut self.key,
+        );
         if key::filters_query(policy) {
             let (path, search) = uri::split_path(&self.target);
             let path_len = path.len();
             if let Some(search) = search {
                 let mut kept = Vec::new();
                 // The order stays as the client sent it: only the key is sorted.
-                query::filter_query(search, &policy.ignore_query, &policy.keep_query, false, &mut kept);
+                query::filter_query(
+                    search,
+                    &policy.ignore_query,
+                    &policy.keep_query,
+                    false,
+                    &mut kept,
+                );
                 self.target.truncate(path_len);
                 if !kept.is_empty() {
                     self.target.push(b'?');
@@ -155,15 +192,27 @@ impl Request {
     }
 
     /// `Allow`, for 405.
-    pub(crate) fn write_allow(&self, snapshot: &Snapshot, site: usize, status: u16, out: &mut Vec<u8>) {
+    pub(crate) fn write_allow(
+        &self,
+        snapshot: &Snapshot,
+        site: usize,
+        status: u16,
+        out: &mut Vec<u8>,
+    ) {
         if status != 405 && status != 200 {
             return;
         }
         let site = site.min(snapshot.site(&self.host).unwrap_or(usize::MAX));
-        let methods = snapshot.settings.sites.get(site).map(|site| site.methods.join(", "));
+        let methods = snapshot
+            .settings
+            .sites
+            .get(site)
+            .map(|site| site.methods.join(", "));
         let methods = methods.filter(|methods| !methods.is_empty());
         out.extend_from_slice(b"Allow: ");
-        let allowed = methods.as_deref().unwrap_or("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+        let allowed = methods
+            .as_deref()
+            .unwrap_or("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
         out.extend_from_slice(allowed.as_bytes());
         out.extend_from_slice(b"\r\n");
     }

@@ -156,9 +156,14 @@ impl Server {
             inherited: from_outside,
             draining: AtomicBool::new(false),
         });
-        listeners.into_iter().for_each(|(address, bound)| control.hand_out(address, bound));
+        listeners
+            .into_iter()
+            .for_each(|(address, bound)| control.hand_out(address, bound));
         spawn_resolver(&control).map_err(StartError::Thread)?;
-        Ok(Self { handle: Handle { control }, threads })
+        Ok(Self {
+            handle: Handle { control },
+            threads,
+        })
     }
 
     /// The addresses it listens on, with the real ports.
@@ -191,14 +196,22 @@ impl Server {
                 let _ = std::fs::remove_file(path);
             }
         }
-        Drained { finished, left: if finished { 0 } else { left } }
+        Drained {
+            finished,
+            left: if finished { 0 } else { left },
+        }
     }
 }
 
 impl Handle {
     /// The addresses it listens on, with the real ports.
     pub fn addresses(&self) -> Vec<ListenAddress> {
-        self.control.listening.lock().iter().map(|(_, bound)| bound.clone()).collect()
+        self.control
+            .listening
+            .lock()
+            .iter()
+            .map(|(_, bound)| bound.clone())
+            .collect()
     }
 
     /// Puts `settings` in force without dropping a connection or the cache.
@@ -244,7 +257,10 @@ impl Handle {
                 failed: server.is_failed(now_ms),
             })
         });
-        ServerStatus { listening: self.addresses(), pools: pools.collect() }
+        ServerStatus {
+            listening: self.addresses(),
+            pools: pools.collect(),
+        }
     }
 }
 
@@ -252,7 +268,9 @@ impl Control {
     /// Gives each worker its socket of an address.
     fn hand_out(&self, configured: ListenAddress, bound: Vec<Listener>) {
         if let Some(first) = bound.first() {
-            self.listening.lock().push((configured, first.address.clone()));
+            self.listening
+                .lock()
+                .push((configured, first.address.clone()));
         }
         for (worker, listener) in self.workers.iter().zip(bound) {
             let _ = worker.send(Order::Listen(listener));
@@ -265,16 +283,24 @@ impl Control {
         if settings.server.workers != before.settings.server.workers {
             warnings.push("server.workers takes a restart to change".to_owned());
         }
-        let new = self.bind_new(&settings).map_err(|(address, error)| ReloadError::Listen(address, error))?;
-        let log = self.reload_log(&settings, &before).map_err(ReloadError::AccessLog)?;
+        let new = self
+            .bind_new(&settings)
+            .map_err(|(address, error)| ReloadError::Listen(address, error))?;
+        let log = self
+            .reload_log(&settings, &before)
+            .map_err(ReloadError::AccessLog)?;
         let snapshot = Snapshot::new(settings, Some(&before));
         warnings.extend(snapshot.pools.resolve());
-        self.shared.cache.budget().set_limit(snapshot.settings.cache.memory);
+        self.shared
+            .cache
+            .budget()
+            .set_limit(snapshot.settings.cache.memory);
         let snapshot = Arc::new(snapshot);
         self.shared.snapshot.store(Arc::clone(&snapshot));
         let old_log = log.map(|log| self.shared.log.swap(log));
         self.shared.generation.fetch_add(1, Relaxed);
-        new.into_iter().for_each(|(address, bound)| self.hand_out(address, bound));
+        new.into_iter()
+            .for_each(|(address, bound)| self.hand_out(address, bound));
         self.let_go(&snapshot.settings);
         if let Some(old_log) = old_log {
             // Workers take the new one within a tick; what they wrote meanwhile goes to the old one.
@@ -291,7 +317,9 @@ impl Control {
         }
         let listening = self.listening.lock();
         let is_new = |wanted: &&ListenAddress| {
-            !listening.iter().any(|(configured, bound)| configured == *wanted || bound == *wanted)
+            !listening
+                .iter()
+                .any(|(configured, bound)| configured == *wanted || bound == *wanted)
         };
         let new: Vec<ListenAddress> = settings.listen.iter().filter(is_new).cloned().collect();
         drop(listening);
@@ -318,9 +346,16 @@ impl Control {
     }
 
     /// The access log to take instead; the one there is opened anew when it stays.
-    fn reload_log(&self, settings: &Settings, before: &Snapshot) -> io::Result<Option<Arc<AccessLog>>> {
+    fn reload_log(
+        &self,
+        settings: &Settings,
+        before: &Snapshot,
+    ) -> io::Result<Option<Arc<AccessLog>>> {
         let (new, old) = (&settings.log, &before.settings.log);
-        if new.access == old.access && new.format == old.format && new.buffer_bytes == old.buffer_bytes {
+        if new.access == old.access
+            && new.format == old.format
+            && new.buffer_bytes == old.buffer_bytes
+        {
             self.shared.log.load().reopen()?;
             return Ok(None);
         }
@@ -330,7 +365,10 @@ impl Control {
 
 type Bound = Vec<(ListenAddress, Vec<Listener>)>;
 
-fn bind_all(addresses: &[ListenAddress], workers: usize) -> Result<Bound, (ListenAddress, io::Error)> {
+fn bind_all(
+    addresses: &[ListenAddress],
+    workers: usize,
+) -> Result<Bound, (ListenAddress, io::Error)> {
     let bind = |address: &ListenAddress| {
         if listener::is_taken(address) {
             return Err((address.clone(), io::ErrorKind::AddrInUse.into()));
@@ -349,7 +387,9 @@ fn share(inherited: Vec<Inherited>, workers: usize) -> Result<Bound, (ListenAddr
         };
         let unnamed = || ListenAddress::Unix(std::path::PathBuf::new());
         let shared = shared.map_err(|error| (unnamed(), error))?;
-        let address = shared.first().map_or_else(unnamed, |listener| listener.address.clone());
+        let address = shared
+            .first()
+            .map_or_else(unnamed, |listener| listener.address.clone());
         Ok((address, shared))
     };
     inherited.into_iter().map(share).collect()
@@ -365,15 +405,17 @@ fn spawn(
         .enable_all()
         .build_local(tokio::runtime::LocalOptions::default());
     drop(runtime?);
-    std::thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build_local(tokio::runtime::LocalOptions::default());
-        match runtime {
-            Ok(runtime) => runtime.block_on(worker::run(shared, orders)),
-            Err(error) => tracing::error!("a worker cannot start: {error}"),
-        }
-    })
+    std::thread::Builder::new()
+        .name(format!("worker-{number}"))
+        .spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build_local(tokio::runtime::LocalOptions::default());
+            match runtime {
+                Ok(runtime) => runtime.block_on(worker::run(shared, orders)),
+                Err(error) => tracing::error!("a worker cannot start: {error}"),
+            }
+        })
 }
 
 fn resolve(shared: &Shared) {
@@ -385,15 +427,17 @@ fn resolve(shared: &Shared) {
 /// Names are resolved beside the workers, for as long as the server is there.
 fn spawn_resolver(control: &Arc<Control>) -> io::Result<JoinHandle<()>> {
     let control = Arc::downgrade(control);
-    std::thread::Builder::new().name("resolver".into()).spawn(move || {
-        loop {
-            std::thread::sleep(RESOLVE_EVERY);
-            match control.upgrade() {
-                Some(control) if !control.draining.load(Relaxed) => resolve(&control.shared),
-                _ => return,
+    std::thread::Builder::new()
+        .name("resolver".into())
+        .spawn(move || {
+            loop {
+                std::thread::sleep(RESOLVE_EVERY);
+                match control.upgrade() {
+                    Some(control) if !control.draining.load(Relaxed) => resolve(&control.shared),
+                    _ => return,
+                }
             }
-        }
-    })
+        })
 }
 
 fn forebay_now_ms() -> u64 {

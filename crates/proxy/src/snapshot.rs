@@ -49,7 +49,10 @@ impl Snapshot {
                 head_bytes: limits.response_head_bytes,
                 fields: limits.response_fields,
             },
-            cache_limits: CacheLimits { waiters: limits.waiters, variants: limits.variants },
+            cache_limits: CacheLimits {
+                waiters: limits.waiters,
+                variants: limits.variants,
+            },
             via: format!("1.1 {}", settings.server.name).into_bytes(),
             via_line: format!("Via: 1.1 {}\r\n", settings.server.name).into_bytes(),
             capability_line: capability_line(&settings),
@@ -83,7 +86,8 @@ impl Snapshot {
                 }
             }
         }
-        self.suffixes.sort_by_key(|(suffix, _)| std::cmp::Reverse(suffix.len()));
+        self.suffixes
+            .sort_by_key(|(suffix, _)| std::cmp::Reverse(suffix.len()));
     }
 
     /// The site of a host name in lower case, without its port.
@@ -92,9 +96,10 @@ impl Snapshot {
         if let Some(&site) = self.exact.get(host) {
             return Some(site);
         }
-        let by_suffix = self.suffixes.iter().find(|(suffix, _)| {
-            host.len() > suffix.len() && host.ends_with(suffix)
-        });
+        let by_suffix = self
+            .suffixes
+            .iter()
+            .find(|(suffix, _)| host.len() > suffix.len() && host.ends_with(suffix));
         by_suffix.map(|(_, site)| *site).or(self.fallback)
     }
 
@@ -106,7 +111,10 @@ impl Snapshot {
     #[inline]
     pub(crate) fn policy(&self, site: usize, path: &[u8]) -> &Policy {
         let site = &self.settings.sites[site];
-        let rule = site.paths.iter().find(|rule| glob::path_matches(rule.pattern.as_bytes(), path));
+        let rule = site
+            .paths
+            .iter()
+            .find(|rule| glob::path_matches(rule.pattern.as_bytes(), path));
         rule.map_or(&site.policy, |rule| &rule.policy)
     }
 }
@@ -116,7 +124,11 @@ fn capability_line(settings: &Settings) -> Vec<u8> {
     if !settings.cache.policy.targeted_fields.iter().any(heeds) {
         return Vec::new();
     }
-    format!("Surrogate-Capability: {}=\"Surrogate/1.0\"\r\n", settings.server.name).into_bytes()
+    format!(
+        "Surrogate-Capability: {}=\"Surrogate/1.0\"\r\n",
+        settings.server.name
+    )
+    .into_bytes()
 }
 
 #[cfg(test)]
@@ -139,7 +151,13 @@ mod tests {
     fn the_most_exact_host_wins() {
         let mut settings = Settings::default();
         settings.pools.insert("app".into(), PoolSettings::default());
-        let rule = PathRule { pattern: "/img/*".into(), policy: Policy { pass: true, ..Policy::default() } };
+        let rule = PathRule {
+            pattern: "/img/*".into(),
+            policy: Policy {
+                pass: true,
+                ..Policy::default()
+            },
+        };
         settings.sites = vec![
             site("all", &["*"], Vec::new()),
             site("sub", &["*.shop.example"], Vec::new()),
@@ -148,7 +166,9 @@ mod tests {
         ];
         let snapshot = Snapshot::new(settings, None);
         let name = |host: &str| {
-            snapshot.site(host.as_bytes()).map(|at| snapshot.settings.sites[at].name.as_str())
+            snapshot
+                .site(host.as_bytes())
+                .map(|at| snapshot.settings.sites[at].name.as_str())
         };
         assert_eq!(name("www.shop.example"), Some("exact"));
         assert_eq!(name("a.shop.example"), Some("sub"));

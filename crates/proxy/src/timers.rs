@@ -46,11 +46,18 @@ impl Timers {
     pub(crate) fn timer(self: &Rc<Self>) -> Timer {
         let mut slots = self.slots.borrow_mut();
         let slot = self.free.borrow_mut().pop().unwrap_or_else(|| {
-            slots.push(Slot { deadline_ms: OFF, waker: None, idle: false });
+            slots.push(Slot {
+                deadline_ms: OFF,
+                waker: None,
+                idle: false,
+            });
             slots.len() - 1
         });
         drop(slots);
-        Timer { timers: Rc::clone(self), slot }
+        Timer {
+            timers: Rc::clone(self),
+            slot,
+        }
     }
 
     /// Wakes every task whose deadline has passed; `now_ms` never goes back.
@@ -84,7 +91,11 @@ impl Timer {
     }
 
     /// Runs `work` for at most `limit`.
-    pub(crate) async fn within<F: Future>(&self, limit: Duration, work: F) -> Result<F::Output, Elapsed> {
+    pub(crate) async fn within<F: Future>(
+        &self,
+        limit: Duration,
+        work: F,
+    ) -> Result<F::Output, Elapsed> {
         self.run(limit, false, work).await
     }
 
@@ -97,7 +108,12 @@ impl Timer {
         self.run(limit, true, work).await
     }
 
-    async fn run<F: Future>(&self, limit: Duration, idle: bool, work: F) -> Result<F::Output, Elapsed> {
+    async fn run<F: Future>(
+        &self,
+        limit: Duration,
+        idle: bool,
+        work: F,
+    ) -> Result<F::Output, Elapsed> {
         let mut work = pin!(work);
         let mut armed = false;
         let result = std::future::poll_fn(|cx| {
@@ -133,7 +149,11 @@ impl Timer {
         } else if slot.deadline_ms == 0 {
             return true;
         }
-        if !slot.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+        if !slot
+            .waker
+            .as_ref()
+            .is_some_and(|waker| waker.will_wake(cx.waker()))
+        {
             slot.waker = Some(cx.waker().clone());
         }
         false
@@ -149,7 +169,11 @@ impl Timer {
 impl Drop for Timer {
     fn drop(&mut self) {
         let mut slots = self.timers.slots.borrow_mut();
-        slots[self.slot] = Slot { deadline_ms: OFF, waker: None, idle: false };
+        slots[self.slot] = Slot {
+            deadline_ms: OFF,
+            waker: None,
+            idle: false,
+        };
         self.timers.free.borrow_mut().push(self.slot);
     }
 }

@@ -23,7 +23,11 @@ pub(crate) async fn run(
     client: (&mut Stream, &mut Buffer),
     origin: (&mut Stream, &mut Buffer),
 ) -> (u64, u64) {
-    let way = || Way { ended: false, closed: false, moved: 0 };
+    let way = || Way {
+        ended: false,
+        closed: false,
+        moved: 0,
+    };
     let (mut up, mut down) = (way(), way());
     let ((client, from_client), (origin, from_origin)) = (client, origin);
     loop {

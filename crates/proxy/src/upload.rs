@@ -33,12 +33,20 @@ impl Upload {
     /// A body that flows at once, or is `held` until [`Upload::let_go`].
     pub(crate) fn new(held: bool) -> Self {
         let state = if held { State::Held } else { State::Reading };
-        Self { state, taken: 0, trailers: None }
+        Self {
+            state,
+            taken: 0,
+            trailers: None,
+        }
     }
 
     /// No body: only what is staged is to be written.
     pub(crate) fn empty() -> Self {
-        Self { state: State::Ending, taken: 0, trailers: None }
+        Self {
+            state: State::Ending,
+            taken: 0,
+            trailers: None,
+        }
     }
 
     pub(crate) fn is_held(&self) -> bool {
@@ -98,11 +106,19 @@ impl Upload {
                 State::Writing(range) => {
                     let sent = ready!(origin.poll_send(cx, &[client.body_bytes(range.clone())]));
                     client.consume_body(range.end);
-                    self.state = if sent.is_ok() { State::Reading } else { State::Refused };
+                    self.state = if sent.is_ok() {
+                        State::Reading
+                    } else {
+                        State::Refused
+                    };
                 }
                 State::Ending => {
                     let sent = ready!(origin.poll_end(cx, self.trailers.as_deref()));
-                    self.state = if sent.is_ok() { State::Done } else { State::Refused };
+                    self.state = if sent.is_ok() {
+                        State::Done
+                    } else {
+                        State::Refused
+                    };
                 }
             }
         }

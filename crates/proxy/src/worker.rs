@@ -145,7 +145,10 @@ impl Worker {
     /// Follows the wall clock, which may be set.
     fn set_clock(&self) {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        self.clock.set((Instant::now(), since.map_or(0, |since| since.as_millis() as u64)));
+        self.clock.set((
+            Instant::now(),
+            since.map_or(0, |since| since.as_millis() as u64),
+        ));
     }
 
     pub(crate) fn log(&self) -> std::cell::Ref<'_, WorkerLog> {
@@ -237,12 +240,19 @@ pub(crate) async fn run(shared: Arc<Shared>, mut orders: mpsc::UnboundedReceiver
                 acceptors.entry(address).or_default().push(accepting);
             }
             Order::Unlisten(address) => {
-                acceptors.remove(&address).into_iter().flatten().for_each(|task| task.abort());
+                acceptors
+                    .remove(&address)
+                    .into_iter()
+                    .flatten()
+                    .for_each(|task| task.abort());
             }
             Order::Drain => break,
         }
     }
-    acceptors.into_values().flatten().for_each(|task| task.abort());
+    acceptors
+        .into_values()
+        .flatten()
+        .for_each(|task| task.abort());
     worker.draining.set(true);
     worker.timers.end_idle();
     while worker.connections.get() > 0 {
@@ -282,7 +292,10 @@ async fn tick(worker: Rc<Worker>) {
         worker.timers.sweep(started.elapsed().as_millis() as u64);
         worker.idle.sweep(worker.now_ms());
         let idle = worker.idle.len();
-        worker.shared.upstream_idle.fetch_add(idle.wrapping_sub(idle_before), Relaxed);
+        worker
+            .shared
+            .upstream_idle
+            .fetch_add(idle.wrapping_sub(idle_before), Relaxed);
         idle_before = idle;
         // A reload is noticed here too, by workers without requests.
         worker.snapshot();

@@ -68,7 +68,10 @@ impl Connection {
 impl Lease {
     fn new(server: &Arc<Server>, slot: Option<OwnedSemaphorePermit>) -> Self {
         server.active.fetch_add(1, Relaxed);
-        Self { server: Arc::clone(server), _slot: slot }
+        Self {
+            server: Arc::clone(server),
+            _slot: slot,
+        }
     }
 }
 
@@ -94,7 +97,10 @@ impl Idle {
         let mut map = self.by_server.borrow_mut();
         let idle = map.entry(connection.lease.server.id).or_default();
         if idle.len() < most {
-            idle.push(IdleConnection { stream: connection.stream, until_ms });
+            idle.push(IdleConnection {
+                stream: connection.stream,
+                until_ms,
+            });
             self.count.set(self.count.get() + 1);
         }
     }
@@ -158,7 +164,9 @@ pub async fn acquire(
             Err(failure) => error = failure,
         }
     }
-    let Some(server) = busy else { return Err(error) };
+    let Some(server) = busy else {
+        return Err(error);
+    };
     let slots = server.slots.clone().ok_or(error)?;
     let slot = timeout(timeouts.queue, slots.acquire_owned())
         .await
@@ -177,10 +185,18 @@ async fn on_server(
     fresh: bool,
 ) -> Result<Connection, ConnectError> {
     if !fresh && let Some(stream) = idle.take(server, now_ms) {
-        return Ok(Connection { stream, reused: true, lease: Lease::new(server, slot) });
+        return Ok(Connection {
+            stream,
+            reused: true,
+            lease: Lease::new(server, slot),
+        });
     }
     match open(server, timeouts.connect).await {
-        Ok(stream) => Ok(Connection { stream, reused: false, lease: Lease::new(server, slot) }),
+        Ok(stream) => Ok(Connection {
+            stream,
+            reused: false,
+            lease: Lease::new(server, slot),
+        }),
         Err(error) => {
             if error != ConnectError::Unresolved {
                 server.set_failed(now_ms + pool.settings.fail_timeout.as_millis() as u64);

@@ -61,7 +61,9 @@ impl Pools {
             };
             (name.clone(), Arc::new(pool))
         });
-        Self { by_name: by_name.collect() }
+        Self {
+            by_name: by_name.collect(),
+        }
     }
 
     /// The pool of this name.
@@ -105,7 +107,11 @@ impl Pool {
     /// failed lately last.
     pub(crate) fn order(&self, now_ms: u64) -> impl Iterator<Item = &Arc<Server>> {
         let count = self.servers.len();
-        let first = if count > 1 { self.next.fetch_add(1, Relaxed) } else { 0 };
+        let first = if count > 1 {
+            self.next.fetch_add(1, Relaxed)
+        } else {
+            0
+        };
         let turn = move |failed: bool| {
             (0..count)
                 .map(move |i| &self.servers[first.wrapping_add(i) % count])
@@ -118,9 +124,12 @@ impl Pool {
 impl Server {
     fn new(address: &ServerAddress, pool: &PoolSettings) -> Self {
         let resolved = match address {
-            ServerAddress::Tcp { host, port } => {
-                host.parse().ok().map(|ip| SocketAddr::new(ip, *port)).into_iter().collect()
-            }
+            ServerAddress::Tcp { host, port } => host
+                .parse()
+                .ok()
+                .map(|ip| SocketAddr::new(ip, *port))
+                .into_iter()
+                .collect(),
             ServerAddress::Unix(_) => Vec::new(),
         };
         Self {
@@ -128,7 +137,9 @@ impl Server {
             label: address.to_string().into(),
             resolved: ArcSwap::from_pointee(resolved),
             failed_until_ms: AtomicU64::new(0),
-            slots: pool.max_connections.map(|most| Arc::new(Semaphore::new(most))),
+            slots: pool
+                .max_connections
+                .map(|most| Arc::new(Semaphore::new(most))),
             active: AtomicU64::new(0),
             id: NEXT_ID.fetch_add(1, Relaxed),
         }
@@ -186,15 +197,23 @@ mod tests {
     fn pools(servers: &[&str], previous: Option<&Pools>) -> Pools {
         let servers = servers
             .iter()
-            .map(|host| ServerAddress::Tcp { host: (*host).into(), port: 80 })
+            .map(|host| ServerAddress::Tcp {
+                host: (*host).into(),
+                port: 80,
+            })
             .collect();
-        let pool = PoolSettings { servers, ..PoolSettings::default() };
+        let pool = PoolSettings {
+            servers,
+            ..PoolSettings::default()
+        };
         Pools::new(&BTreeMap::from([("app".to_owned(), pool)]), previous)
     }
 
     fn order(pools: &Pools, now_ms: u64) -> Vec<String> {
         let pool = pools.get("app").unwrap();
-        pool.order(now_ms).map(|server| server.label().to_string()).collect()
+        pool.order(now_ms)
+            .map(|server| server.label().to_string())
+            .collect()
     }
 
     #[test]
@@ -204,7 +223,10 @@ mod tests {
         assert_eq!(order(&pools, 0), ["2.2.2.2:80", "3.3.3.3:80", "1.1.1.1:80"]);
         pools.get("app").unwrap().servers()[2].set_failed(10);
         assert_eq!(order(&pools, 9), ["1.1.1.1:80", "2.2.2.2:80", "3.3.3.3:80"]);
-        assert_eq!(order(&pools, 10), ["1.1.1.1:80", "2.2.2.2:80", "3.3.3.3:80"]);
+        assert_eq!(
+            order(&pools, 10),
+            ["1.1.1.1:80", "2.2.2.2:80", "3.3.3.3:80"]
+        );
         assert_eq!(order(&pools, 10)[0], "2.2.2.2:80");
     }
 

@@ -39,7 +39,11 @@ impl Stream {
     }
 
     /// Reads into `buffer`; 0 is the end of the stream.
-    pub fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+    pub fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
         let mut buffer = ReadBuf::new(buffer);
         let read = match self {
             Self::Tcp(stream) => Pin::new(stream).poll_read(cx, &mut buffer),
@@ -77,6 +81,7 @@ impl Stream {
     /// Whether an idle connection has had news: its end, or bytes nobody asked for.
     /// Either way it is of no more use. It asks the reactor, not the kernel.
     pub fn has_news(&self) -> bool {
-        self.poll_readable(&mut Context::from_waker(Waker::noop())).is_ready()
+        self.poll_readable(&mut Context::from_waker(Waker::noop()))
+            .is_ready()
     }
 }

@@ -233,3 +233,51 @@ fn head_with_range_states_no_part_of_a_body() {
         (200, Some("36"))
     );
 }
+
+#[test]
+fn ranges_of_a_large_object_are_exact() {
+    let body: Vec<u8> = (0..1_500_000_u32)
+        .map(|n| b'a' + (n.wrapping_mul(2_654_435_761) >> 28) as u8)
+        .collect();
+    let text = String::from_utf8(body.clone()).unwrap();
+    let length = text.len();
+    // Once by length and once in chunks: it is kept in pieces of different sizes.
+    let origin = Origin::start(move |request, connection| {
+        if request.target == "/length" {
+            return connection.send(reply(200, FRESH, &text));
+        }
+        connection.send(
+            "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n",
+        );
+        for piece in text.as_bytes().chunks(10_007) {
+            connection.send(format!(
+                "{:x}\r\n{}\r\n",
+                piece.len(),
+                String::from_utf8_lossy(piece)
+            ));
+        }
+        connection.send("0\r\n\r\n");
+    });
+    let forebay = Forebay::before(&origin);
+    for target in ["/length", "/chunks"] {
+        let mut client = forebay.client();
+        client.get(target);
+        let mut at = 12_345;
+        for step in 0..200 {
+            at = (at * 7919 + 104_729) % length;
+            let (first, last) = (at, (at + step * step * 10).min(length - 1));
+            let part = client.get_with(target, &[&format!("Range: bytes={first}-{last}")]);
+            assert_eq!((part.status, part.is_hit()), (206, true));
+            assert!(part.body == body[first..=last], "{target} {first}-{last}");
+        }
+        let several = client.get_with(target, &["Range: bytes=5-9,70000-70009,-10"]);
+        let parts: Vec<String> = multipart(&several)
+            .into_iter()
+            .map(|(_, part)| part)
+            .collect();
+        let expected = [5..10, 70_000..70_010, length - 10..length]
+            .map(|r| String::from_utf8(body[r].to_vec()).unwrap());
+        assert_eq!(parts, expected);
+    }
+    assert_eq!(origin.count(), 2);
+}

@@ -202,3 +202,37 @@ fn cookie_as_vary_is_respected() {
     assert!(!forebay.get_with("/", &["Cookie: a=2"]).is_hit());
     assert_eq!(forebay.get_with("/", &["Cookie: a=1"]).text(), "a=1");
 }
+
+#[test]
+fn ranges_and_conditions_meet_the_right_variant() {
+    let origin = Origin::start(|request, connection| {
+        let kind = request.fields.joined("x-kind");
+        let tag = format!("ETag: \"{kind}\"");
+        let fields = ["Cache-Control: max-age=60", "Vary: X-Kind", &tag];
+        connection.send(reply(200, &fields, &kind.repeat(10)));
+    });
+    let forebay = Forebay::before(&origin);
+    for kind in ["ab", "cd"] {
+        forebay.get_with("/", &[&format!("X-Kind: {kind}")]);
+    }
+    for (kind, other) in [("ab", "cd"), ("cd", "ab")] {
+        let field = format!("X-Kind: {kind}");
+        let part = forebay.get_with("/", &[&field, "Range: bytes=2-3"]);
+        assert_eq!(
+            (part.status, part.text().as_str(), part.is_hit()),
+            (206, kind, true)
+        );
+        let ours = format!("If-None-Match: \"{kind}\"");
+        assert_eq!(forebay.get_with("/", &[&field, &ours]).status, 304);
+        let theirs = format!("If-None-Match: \"{other}\"");
+        assert_eq!(forebay.get_with("/", &[&field, &theirs]).status, 200);
+        let theirs = format!("If-Range: \"{other}\"");
+        assert_eq!(
+            forebay
+                .get_with("/", &[&field, "Range: bytes=2-3", &theirs])
+                .status,
+            200
+        );
+    }
+    assert_eq!(origin.count(), 2);
+}

@@ -185,3 +185,16 @@ fn connect_is_refused() {
     assert!(matches!(response.status, 400 | 405 | 501), "{response:?}");
     assert_eq!(origin.count(), 0);
 }
+
+#[test]
+fn get_that_states_an_empty_body_is_an_ordinary_get() {
+    let origin = Origin::fixed(reply(200, &["Cache-Control: max-age=60"], "x"));
+    let forebay = Forebay::before(&origin);
+    let mut client = forebay.client();
+    client.get("/");
+    assert!(client.get_with("/", &["Content-Length: 0"]).is_hit());
+    let chunked =
+        "GET / HTTP/1.1\r\nHost: test.example\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    assert_eq!(client.send(chunked).read().text(), "x");
+    assert!(client.get("/").is_hit());
+}

@@ -68,6 +68,26 @@ fn any_request() -> impl Strategy<Value = RequestDirectives> {
     )
 }
 
+/// Where something changes, and how many milliseconds from there; 0: anywhere.
+fn edges() -> impl Strategy<Value = (u8, i64)> {
+    (0..6u8, -2..=2i64)
+}
+
+/// `at`, or a moment at an edge of what the terms and the request allow.
+fn moment(terms: &Terms, request: &RequestDirectives, (edge, offset): (u8, i64), at: u64) -> u64 {
+    let stale = terms.response_ms + terms.lifetime_ms.saturating_sub(terms.initial_age_ms);
+    let asked = |seconds: Option<u64>| milliseconds(seconds.unwrap_or(0));
+    let edge = match edge {
+        0 => return at,
+        1 => stale,
+        2 => stale + terms.grace_ms,
+        3 => stale + asked(request.max_stale),
+        4 => stale.saturating_sub(asked(request.min_fresh)),
+        _ => terms.response_ms + asked(request.max_age).saturating_sub(terms.initial_age_ms),
+    };
+    edge.saturating_add_signed(offset)
+}
+
 fn milliseconds(seconds: u64) -> u64 {
     seconds.min(1 << 33) * 1000
 }
@@ -98,9 +118,10 @@ proptest! {
 
     #[test]
     fn without_a_request_of_its_own_an_object_goes_from_fresh_to_grace_to_validation(
-        terms in any_terms(), at in moments(), later in 0..LONGEST,
+        terms in any_terms(), edge in edges(), at in moments(), later in 0..LONGEST,
     ) {
         let none = RequestDirectives::default();
+        let at = moment(&terms, &none, edge, at);
         let (ttl, serving) = (terms.ttl_ms(at), terms.serving(at, &none));
         prop_assert_eq!(serving == Serving::Fresh, ttl > 0 && !terms.always_validate);
         let in_grace = ttl <= 0 && ttl.unsigned_abs() < terms.grace_ms;
@@ -120,7 +141,10 @@ proptest! {
     }
 
     #[test]
-    fn a_requests_own_terms_are_kept(terms in any_terms(), at in moments(), request in any_request()) {
+    fn a_requests_own_terms_are_kept(
+        terms in any_terms(), edge in edges(), at in moments(), request in any_request(),
+    ) {
+        let at = moment(&terms, &request, edge, at);
         let (age, ttl) = (terms.age_ms(at), terms.ttl_ms(at));
         let served = terms.serving(at, &request);
         if rank(served) > 0 {
@@ -138,6 +162,9 @@ proptest! {
             Serving::Validate(Doubt::Stale) => prop_assert!(ttl <= 0),
             Serving::Validate(_) => {}
         }
+        let is_stale_accepted = ttl <= 0 && !terms.never_stale && !terms.always_validate
+            && request.max_stale.is_some_and(|most| ttl.unsigned_abs() <= milliseconds(most));
+        prop_assert!(!is_stale_accepted || served != Serving::Validate(Doubt::Stale));
         // A request can ask for less, never get something fresh that is not.
         if served == Serving::Fresh {
             prop_assert_eq!(terms.serving(at, &RequestDirectives::default()), Serving::Fresh);

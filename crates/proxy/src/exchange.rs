@@ -41,13 +41,13 @@ use crate::fetch;
 use crate::forward::Peer;
 use crate::h1::{H1, Received};
 use crate::outcome::{Outcome, Part};
-use crate::snapshot::Snapshot;
+use crate::snapshot::Held;
 use crate::worker::{Request, Worker};
 
 /// One request and everything known of it so far.
 pub(crate) struct Exchange<'a, C> {
     pub(crate) worker: &'a Rc<Worker>,
-    pub(crate) snapshot: &'a Rc<Arc<Snapshot>>,
+    pub(crate) snapshot: &'a Rc<Held>,
     pub(crate) client: &'a mut C,
     pub(crate) request: &'a mut Request,
     pub(crate) peer: Rc<Peer>,

@@ -14,14 +14,14 @@ use forebay_upstream::Pool;
 
 use crate::failure::OriginFailure;
 use crate::origin::Origin;
-use crate::snapshot::Snapshot;
+use crate::snapshot::Held;
 use crate::timers::Timer;
 use crate::worker::Worker;
 
 /// A body being fetched.
 pub(crate) struct Fill {
     pub(crate) worker: Rc<Worker>,
-    pub(crate) snapshot: Rc<Arc<Snapshot>>,
+    pub(crate) snapshot: Rc<Held>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) origin: Box<Origin>,
     pub(crate) writer: Writer,

@@ -16,14 +16,14 @@ use crate::failure::Failure;
 use crate::forward::Peer;
 use crate::miss::{Purpose, changes_for};
 use crate::outcome::Outcome;
-use crate::snapshot::Snapshot;
+use crate::snapshot::Held;
 use crate::timers::Timer;
 use crate::worker::{Request, Worker};
 
 /// A refresh to be done.
 pub(crate) struct Refresh {
     pub(crate) worker: Rc<Worker>,
-    pub(crate) snapshot: Rc<Arc<Snapshot>>,
+    pub(crate) snapshot: Rc<Held>,
     pub(crate) request: Box<Request>,
     pub(crate) peer: Rc<Peer>,
     pub(crate) site: usize,

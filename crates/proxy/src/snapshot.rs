@@ -34,6 +34,19 @@ pub(crate) struct Snapshot {
     fallback: Option<usize>,
 }
 
+/// A worker's hold on the snapshot in force: its exchanges share it without touching a count
+/// that other workers touch too.
+#[derive(Debug)]
+pub(crate) struct Held(pub(crate) Arc<Snapshot>);
+
+impl std::ops::Deref for Held {
+    type Target = Snapshot;
+
+    fn deref(&self) -> &Snapshot {
+        &self.0
+    }
+}
+
 impl Snapshot {
     pub(crate) fn new(settings: Settings, previous: Option<&Self>) -> Self {
         let pools = Pools::new(&settings.pools, previous.map(|snapshot| &snapshot.pools));

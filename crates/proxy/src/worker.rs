@@ -22,7 +22,7 @@ use crate::access::{AccessLog, WorkerLog};
 use crate::buffer::Buffers;
 use crate::exchange;
 use crate::listener::{Accepted, Listener};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Held, Snapshot};
 use crate::timers::{TICK, Timers};
 
 /// What all workers share.
@@ -58,8 +58,9 @@ pub(crate) struct Worker {
     pub(crate) buffers: Rc<Buffers>,
     pub(crate) idle: Idle,
     log: RefCell<WorkerLog>,
-    snapshot: RefCell<Rc<Arc<Snapshot>>>,
+    snapshot: RefCell<Rc<Held>>,
     generation: Cell<u64>,
+    #[expect(clippy::vec_box, reason = "the box is what is lent; a request is too large to move")]
     requests: RefCell<Vec<Box<Request>>>,
     heads: RefCell<Vec<ResponseHead>>,
     scratch: RefCell<Vec<Vec<u8>>>,
@@ -98,7 +99,7 @@ impl Worker {
             buffers: Rc::new(Buffers::default()),
             idle: Idle::default(),
             log: RefCell::new(shared.log.load().worker()),
-            snapshot: RefCell::new(Rc::new(shared.snapshot.load_full())),
+            snapshot: RefCell::new(Rc::new(Held(shared.snapshot.load_full()))),
             generation: Cell::new(shared.generation.load(Relaxed)),
             requests: RefCell::default(),
             heads: RefCell::default(),
@@ -113,11 +114,11 @@ impl Worker {
 
     /// The configuration in force.
     #[inline]
-    pub(crate) fn snapshot(&self) -> Rc<Arc<Snapshot>> {
+    pub(crate) fn snapshot(&self) -> Rc<Held> {
         let generation = self.shared.generation.load(Relaxed);
         if generation != self.generation.get() {
             self.generation.set(generation);
-            *self.snapshot.borrow_mut() = Rc::new(self.shared.snapshot.load_full());
+            *self.snapshot.borrow_mut() = Rc::new(Held(self.shared.snapshot.load_full()));
             *self.log.borrow_mut() = self.shared.log.load().worker();
         }
         Rc::clone(&self.snapshot.borrow())

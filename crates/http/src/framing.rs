@@ -100,7 +100,9 @@ fn stated(fields: &Fields, http10: bool) -> Result<Option<BodyLength>, FramingEr
     }
 }
 
-/// Whether Transfer-Encoding names codings of which none could be taken for `chunked`.
+/// Whether Transfer-Encoding names codings of which none could be taken for `chunked`, and none
+/// is a coding that somebody would undo (RFC 9112 section 7.2): the body would be passed on as
+/// something that it is not.
 fn has_other_coding(fields: &Fields) -> bool {
     let (mut codings, mut suspicious) = (0, false);
     for value in fields.all(FieldId::TransferEncoding) {
@@ -108,7 +110,14 @@ fn has_other_coding(fields: &Fields) -> bool {
             codings += 1;
             let lower = coding.to_ascii_lowercase();
             suspicious |= !coding.iter().all(|&byte| crate::head::is_token(byte))
-                || lower.windows(7).any(|window| window == b"chunked");
+                || lower.windows(7).any(|window| window == b"chunked")
+                || matches!(
+                    lower
+                        .trim_ascii_start()
+                        .strip_prefix(b"x-")
+                        .unwrap_or(&lower),
+                    b"gzip" | b"compress" | b"deflate"
+                );
         });
     }
     codings > 0 && !suspicious
@@ -303,7 +312,7 @@ mod tests {
         );
         let coded =
             |coding| response_body(&fields(&[("transfer-encoding", coding)]), false, 200, false);
-        assert_eq!(coded("gzip"), Ok(BodyLength::UntilClose));
+        assert_eq!(coded("rot13"), Ok(BodyLength::UntilClose));
         for refused in [
             "chunked, gzip",
             "xchunked",
@@ -311,6 +320,8 @@ mod tests {
             "\"gzip\"",
             "",
             "gzip, chunked",
+            "gzip",
+            "X-gzip",
         ] {
             assert!(coded(refused).is_err(), "{refused}");
         }

@@ -7,28 +7,27 @@ use bytes::Bytes;
 use forebay_cache::body::Body;
 use forebay_cache::groups::Mark;
 use forebay_cache::merge;
-use forebay_cache::object::{Content, Draft, write_status_line};
+use forebay_cache::object::{Content, Draft};
 use forebay_cache::terms::{self, Arrival, Refusal, Serving, Terms};
 use forebay_cache::vary::Selector;
 use forebay_cache::{Key, Object};
 use forebay_http::cache_control::{ResponseDirectives, Scope};
 use forebay_http::fields::{FieldId, set};
 use forebay_http::framing::BodyLength;
-use forebay_http::range::ContentRange;
-use forebay_http::{Method, ResponseHead, conditional, targeted, uri};
+use forebay_http::{Method, ResponseHead, conditional, targeted};
 use forebay_stats::Counter;
 
-use crate::client::{Client, Framing};
+use crate::client::Client;
 use crate::exchange::{Exchange, Step};
 use crate::failure::Failure;
-use crate::fetch::{Fetched, flush};
+use crate::fetch::Fetched;
 use crate::fill::Fill;
-use crate::miss::{Purpose, policy_key};
+use crate::miss::Purpose;
 use crate::outcome::Part;
 use crate::relay;
 
 /// Groups of one response or request that are heeded (RFC 9875 section 2 asks for at least 128).
-const MOST_GROUPS: usize = 128;
+pub(crate) const MOST_GROUPS: usize = 128;
 
 /// Conditions that forbid an answer rather than spare one.
 const FORBIDDING: u64 = set(&[FieldId::IfMatch, FieldId::IfUnmodifiedSince]);
@@ -50,6 +49,10 @@ impl<C: Client> Exchange<'_, C> {
             let failed = matches!(status, 500 | 502 | 503 | 504);
             if failed && self.may_stand_in(known) {
                 self.outcome.part = Part::StaleOnError;
+                if let Some(lead) = purpose.lead.take() {
+                    // Those who wait may use the stale object too.
+                    lead.failed(status, "the origin answered with a server error");
+                }
                 return Ok(Some(Step::Hit(Arc::clone(known), Serving::StaleAccepted)));
             }
             if purpose.changes.range.is_some() && status == 206 {
@@ -101,7 +104,7 @@ impl<C: Client> Exchange<'_, C> {
             && verdict == conditional::Verdict::PreconditionFailed
     }
 
-    fn not_stored(&mut self, refusal: Refusal, purpose: &mut Purpose) {
+    pub(crate) fn not_stored(&mut self, refusal: Refusal, purpose: &mut Purpose) {
         self.outcome.detail = refusal.as_str();
         self.worker.stats.increment(Counter::NotStored);
         if let Some(lead) = purpose.lead.take() {
@@ -110,7 +113,7 @@ impl<C: Client> Exchange<'_, C> {
         }
     }
 
-    fn assess(&self, fetched: &Fetched) -> Result<Terms, Refusal> {
+    pub(crate) fn assess(&self, fetched: &Fetched) -> Result<Terms, Refusal> {
         let head = &fetched.origin.head;
         let located = head.fields.get(FieldId::ContentLocation);
         let located_here = located
@@ -139,7 +142,7 @@ impl<C: Client> Exchange<'_, C> {
     }
 
     /// Everything of a new object but its body.
-    fn draft<'r>(
+    pub(crate) fn draft<'r>(
         &self,
         head: &'r ResponseHead,
         terms: Terms,
@@ -182,7 +185,7 @@ impl<C: Client> Exchange<'_, C> {
             .collect()
     }
 
-    fn key(&self) -> Key<'_> {
+    pub(crate) fn key(&self) -> Key<'_> {
         self.worker.cache().key(&self.request.key)
     }
 
@@ -287,201 +290,10 @@ impl<C: Client> Exchange<'_, C> {
             }
         }
     }
-
-    /// Relays a 206 and stores its range when it came whole.
-    async fn store_range(
-        &mut self,
-        fetched: Fetched,
-        purpose: &mut Purpose,
-        terms: Terms,
-    ) -> Result<Step, Failure> {
-        let Some((first, last, complete)) = stated_range(&fetched.origin.head) else {
-            self.not_stored(Refusal::Status, purpose);
-            relay::run(self, fetched, None).await?;
-            return Ok(Step::Finish);
-        };
-        if let Some(lead) = purpose.lead.take() {
-            lead.not_shared(self.now_ms(), 0);
-        }
-        let head = fetched.origin.head.clone();
-        let most = self.snapshot.settings.cache.max_object_bytes;
-        self.outcome.stored = last - first < most;
-        let body = relay::run(self, fetched, Some(most)).await?;
-        if let Some(bytes) = body.filter(|bytes| bytes.len() as u64 == last - first + 1) {
-            let withheld = withheld(&head);
-            let empty = Body::complete(self.worker.cache().budget(), &[]);
-            let draft = self.draft(&head, terms, &withheld, Content::Whole(empty));
-            let evicted = self.worker.cache().publish_range(
-                &self.key(),
-                draft,
-                (complete, first, Bytes::from(bytes)),
-                (&self.request.head.fields, self.policy),
-                &self.snapshot.cache_limits,
-            );
-            self.worker.stats.add(Counter::Evicted, evicted);
-            self.worker.stats.increment(Counter::StoredPartial);
-        }
-        Ok(Step::Finish)
-    }
-
-    /// Puts the rest of a body to the parts that are stored (RFC 9111 section 3.4). `None`
-    /// when the parts do not belong together.
-    fn complete(
-        &mut self,
-        fetched: Fetched,
-        purpose: &mut Purpose,
-        known: &Arc<Object>,
-    ) -> Option<Step> {
-        let Content::Ranges(ranges) = &known.content else {
-            return None;
-        };
-        let head = &fetched.origin.head;
-        let missing = ranges.missing();
-        let content_range = head
-            .fields
-            .get(FieldId::ContentRange)
-            .and_then(ContentRange::parse)?;
-        let same = known
-            .strong_etag()
-            .is_some_and(|etag| head.fields.get(FieldId::ETag) == Some(etag));
-        let fits = content_range.range == Some((missing.start, missing.end - 1))
-            && content_range.complete == Some(ranges.complete_len());
-        if !same || !fits {
-            return None;
-        }
-        let mut merged = merge::updated(&known.parsed_head(), head);
-        merged.status = 200;
-        merged.reason = b"OK".to_vec();
-        let mut probe = Fetched {
-            length: BodyLength::Length(ranges.complete_len()),
-            ..fetched
-        };
-        let fetched_head = std::mem::replace(&mut probe.origin.head, merged);
-        let terms = self.assess(&probe).ok()?;
-        let merged = std::mem::replace(&mut probe.origin.head, fetched_head);
-        let budget = self.worker.cache().budget();
-        let (mut writer, body) = Body::growing(budget, Some(ranges.complete_len()), None);
-        writer.append(&ranges.bytes_of(&(0..missing.start)).unwrap_or_default());
-        let tail = ranges
-            .bytes_of(&(missing.end..ranges.complete_len()))
-            .unwrap_or_default();
-        let withheld = withheld(&merged);
-        let draft = self.draft(&merged, terms, &withheld, Content::Whole(body));
-        let (object, _) = self.worker.cache().publish(
-            &self.key(),
-            draft,
-            purpose.lead.take(),
-            &self.snapshot.cache_limits,
-        );
-        self.outcome.stored = true;
-        self.worker.stats.increment(Counter::Stored);
-        Fill {
-            worker: Rc::clone(self.worker),
-            snapshot: Rc::clone(self.snapshot),
-            pool: Arc::clone(self.pool()),
-            origin: probe.origin,
-            writer,
-            object: Arc::clone(&object),
-            tail,
-        }
-        .spawn();
-        Some(Step::Hit(object, Serving::Fresh))
-    }
-
-    /// A reference of the response as a target at this host; `None` for another's.
-    fn resolve(&self, reference: &[u8]) -> Option<Vec<u8>> {
-        let request = &self.request;
-        let (authority, target) = uri::resolve(&request.authority, &request.target, reference)?;
-        (authority == request.authority).then_some(target)
-    }
-
-    /// What a successful unsafe request makes invalid (RFC 9111 section 4.4, RFC 9875 section 3).
-    fn invalidate(&self, head: &ResponseHead) {
-        if self.request.head.method.is_safe() || !(200..400).contains(&head.status) {
-            return;
-        }
-        let cache = self.worker.cache();
-        let named = [FieldId::Location, FieldId::ContentLocation];
-        let references = named.into_iter().filter_map(|id| head.fields.get(id));
-        let mut targets = vec![self.request.target.clone()];
-        targets.extend(references.filter_map(|reference| self.resolve(reference)));
-        for target in targets {
-            let policy = self.snapshot.policy(self.site, uri::split_path(&target).0);
-            let key = policy_key(self.request, policy, &target);
-            let invalidated = cache.invalidate(&cache.key(&key));
-            self.worker
-                .stats
-                .add(Counter::Invalidated, invalidated as u64);
-        }
-        let groups = head.fields.all(FieldId::CacheGroupInvalidation);
-        for group in targeted::parse_string_list(groups, MOST_GROUPS).unwrap_or_default() {
-            cache.groups().invalidate(&self.request.authority, &group);
-        }
-    }
-
-    /// Status line, fields and framing of a response that is relayed.
-    pub(crate) async fn begin_relay(
-        &mut self,
-        fetched: &Fetched,
-        is_head: bool,
-    ) -> Result<(), Failure> {
-        let head = &fetched.origin.head;
-        self.outcome.status = head.status;
-        let now_ms = self.now_ms();
-        self.outcome.first_byte_us = self.elapsed_us();
-        let out = self.client.head();
-        write_status_line(head.status, &head.reason, out);
-        for field in head.fields.iter() {
-            if field.id != FieldId::ContentLength {
-                forebay_http::fields::write_line(out, field.name, field.value);
-            }
-        }
-        if !head.fields.has(FieldId::Date) {
-            out.extend_from_slice(b"Date: ");
-            forebay_http::date::write(now_ms / 1000, out);
-            out.extend_from_slice(b"\r\n");
-        }
-        out.extend_from_slice(&self.snapshot.via_line);
-        if self.policy.cache_status {
-            self.outcome
-                .write_cache_status(&self.snapshot.settings.server.name, None, out);
-        }
-        let stated = || {
-            forebay_http::framing::content_length(&head.fields)
-                .ok()
-                .flatten()
-        };
-        let framing = match fetched.length {
-            BodyLength::Length(bytes) => Framing::Length(bytes),
-            BodyLength::None if is_head || head.status == 304 => {
-                stated().map_or(Framing::None, Framing::Length)
-            }
-            BodyLength::None => Framing::None,
-            _ => Framing::Stream,
-        };
-        let has_body = fetched.length != BodyLength::None;
-        self.client.end_head(framing, has_body);
-        if has_body {
-            Ok(())
-        } else {
-            flush(self.client, self.snapshot).await
-        }
-    }
-}
-
-/// First and last byte and whole length of a response with one range.
-fn stated_range(head: &ResponseHead) -> Option<(u64, u64, u64)> {
-    let mut values = head.fields.all(FieldId::ContentRange);
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return None;
-    };
-    let content_range = ContentRange::parse(value)?;
-    let (first, last) = content_range.range?;
-    Some((first, last, content_range.complete?))
 }
 
 /// Fields that `private` and `no-cache` name, which a shared cache does not keep.
-fn withheld(head: &ResponseHead) -> Vec<Box<str>> {
+pub(crate) fn withheld(head: &ResponseHead) -> Vec<Box<str>> {
     if !head.fields.has(FieldId::CacheControl) {
         return Vec::new();
     }

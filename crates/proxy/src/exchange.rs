@@ -12,7 +12,8 @@
 //! - Receive: [`serve`], over `h1.rs`
 //! - Route: `route.rs`
 //! - Lookup, Hit: here
-//! - Miss, Pass, Upgrade: `miss.rs`, with `fetch.rs` and `fill.rs`
+//! - Miss, Pass, Upgrade: `miss.rs`, with `fetch.rs`, and `arrive.rs` for what
+//!   becomes of the response (`partial.rs`, `invalidate.rs`, `fill.rs`, `relay.rs`)
 //! - Deliver: `deliver.rs`
 //! - Finish: here
 //!

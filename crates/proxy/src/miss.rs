@@ -15,7 +15,6 @@ use std::sync::Arc;
 
 use forebay_cache::flight::{Landing, Lead};
 use forebay_cache::{Object, Turn};
-use forebay_config::settings::Policy;
 use forebay_http::Method;
 use forebay_http::fields::{FieldId, set};
 use forebay_stats::{Counter, Timing};
@@ -383,21 +382,4 @@ pub(crate) fn changes_for(known: Option<&Object>, asks_range: bool) -> Changes {
         forebay_cache::object::Content::Ranges(_) => {}
     }
     changes
-}
-
-/// Invalidation by an unsafe request that succeeded (RFC 9111 section 4.4, RFC 9875 section 3).
-pub(crate) fn policy_key(
-    request: &crate::worker::Request,
-    policy: &Policy,
-    target: &[u8],
-) -> Vec<u8> {
-    let mut key = Vec::new();
-    forebay_cache::key::write(
-        policy,
-        &request.authority,
-        target,
-        &request.head.fields,
-        &mut key,
-    );
-    key
 }

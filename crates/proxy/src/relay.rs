@@ -3,12 +3,15 @@
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use forebay_cache::object::write_status_line;
 use forebay_http::Method;
+use forebay_http::fields::FieldId;
+use forebay_http::framing::BodyLength;
 
-use crate::client::Client;
+use crate::client::{Client, Framing};
 use crate::exchange::Exchange;
 use crate::failure::{Failure, OriginFailure};
-use crate::fetch::Fetched;
+use crate::fetch::{Fetched, flush};
 
 /// Relays a response; `capture` collects its body up to so many bytes, and is
 /// returned when the whole fits.
@@ -132,5 +135,52 @@ fn poll_upload<C: Client>(
     {
         Poll::Ready(Err(failure)) => Err(failure),
         _ => Ok(()),
+    }
+}
+
+impl<C: Client> Exchange<'_, C> {
+    /// Status line, fields and framing of a response that is relayed.
+    async fn begin_relay(&mut self, fetched: &Fetched, is_head: bool) -> Result<(), Failure> {
+        let head = &fetched.origin.head;
+        self.outcome.status = head.status;
+        let now_ms = self.now_ms();
+        self.outcome.first_byte_us = self.elapsed_us();
+        let out = self.client.head();
+        write_status_line(head.status, &head.reason, out);
+        for field in head.fields.iter() {
+            if field.id != FieldId::ContentLength {
+                forebay_http::fields::write_line(out, field.name, field.value);
+            }
+        }
+        if !head.fields.has(FieldId::Date) {
+            out.extend_from_slice(b"Date: ");
+            forebay_http::date::write(now_ms / 1000, out);
+            out.extend_from_slice(b"\r\n");
+        }
+        out.extend_from_slice(&self.snapshot.via_line);
+        if self.policy.cache_status {
+            self.outcome
+                .write_cache_status(&self.snapshot.settings.server.name, None, out);
+        }
+        let stated = || {
+            forebay_http::framing::content_length(&head.fields)
+                .ok()
+                .flatten()
+        };
+        let framing = match fetched.length {
+            BodyLength::Length(bytes) => Framing::Length(bytes),
+            BodyLength::None if is_head || head.status == 304 => {
+                stated().map_or(Framing::None, Framing::Length)
+            }
+            BodyLength::None => Framing::None,
+            _ => Framing::Stream,
+        };
+        let has_body = fetched.length != BodyLength::None;
+        self.client.end_head(framing, has_body);
+        if has_body {
+            Ok(())
+        } else {
+            flush(self.client, self.snapshot).await
+        }
     }
 }

@@ -60,7 +60,10 @@ pub(crate) struct Worker {
     log: RefCell<WorkerLog>,
     snapshot: RefCell<Rc<Held>>,
     generation: Cell<u64>,
-    #[expect(clippy::vec_box, reason = "the box is what is lent; a request is too large to move")]
+    #[expect(
+        clippy::vec_box,
+        reason = "the box is what is lent; a request is too large to move"
+    )]
     requests: RefCell<Vec<Box<Request>>>,
     heads: RefCell<Vec<ResponseHead>>,
     scratch: RefCell<Vec<Vec<u8>>>,

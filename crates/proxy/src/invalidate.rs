@@ -1,0 +1,57 @@
+//! What a successful unsafe request makes invalid.
+
+use forebay_config::settings::Policy;
+use forebay_http::fields::FieldId;
+use forebay_http::{ResponseHead, targeted, uri};
+use forebay_stats::Counter;
+
+use crate::arrive::MOST_GROUPS;
+use crate::client::Client;
+use crate::exchange::Exchange;
+use crate::worker::Request;
+
+impl<C: Client> Exchange<'_, C> {
+    /// What a successful unsafe request makes invalid (RFC 9111 section 4.4, RFC 9875 section 3).
+    pub(crate) fn invalidate(&self, head: &ResponseHead) {
+        if self.request.head.method.is_safe() || !(200..400).contains(&head.status) {
+            return;
+        }
+        let cache = self.worker.cache();
+        let named = [FieldId::Location, FieldId::ContentLocation];
+        let references = named.into_iter().filter_map(|id| head.fields.get(id));
+        let mut targets = vec![self.request.target.clone()];
+        targets.extend(references.filter_map(|reference| self.resolve(reference)));
+        for target in targets {
+            let policy = self.snapshot.policy(self.site, uri::split_path(&target).0);
+            let key = policy_key(self.request, policy, &target);
+            let invalidated = cache.invalidate(&cache.key(&key));
+            self.worker
+                .stats
+                .add(Counter::Invalidated, invalidated as u64);
+        }
+        let groups = head.fields.all(FieldId::CacheGroupInvalidation);
+        for group in targeted::parse_string_list(groups, MOST_GROUPS).unwrap_or_default() {
+            cache.groups().invalidate(&self.request.authority, &group);
+        }
+    }
+
+    /// A reference of the response as a target at this host; `None` for another's.
+    pub(crate) fn resolve(&self, reference: &[u8]) -> Option<Vec<u8>> {
+        let request = &self.request;
+        let (authority, target) = uri::resolve(&request.authority, &request.target, reference)?;
+        (authority == request.authority).then_some(target)
+    }
+}
+
+/// The key that another target of the same host has for a request like this one.
+fn policy_key(request: &Request, policy: &Policy, target: &[u8]) -> Vec<u8> {
+    let mut key = Vec::new();
+    forebay_cache::key::write(
+        policy,
+        &request.authority,
+        target,
+        &request.head.fields,
+        &mut key,
+    );
+    key
+}

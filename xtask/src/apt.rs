@@ -15,6 +15,7 @@ const TESTS: &[Need] = &[
     ("nginx", "nginx-light"),
     ("curl", "curl"),
     ("strace", "strace"),
+    ("make", "make"),
     ("node", "nodejs"),
     ("npm", "npm"),
 ];

@@ -31,7 +31,8 @@ enum End {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let sizes = prop_oneof![2 => 0..4usize, 2 => 0..200usize, 1 => 0..100_000usize, 1 => Just(65_536usize)];
+    let sizes =
+        prop_oneof![2 => 0..4usize, 2 => 0..200usize, 1 => 0..100_000usize, 1 => Just(65_536usize)];
     let step = prop_oneof![
         3 => sizes.prop_map(Step::Append),
         1 => prop_oneof![Just(0u64), 0..300u64, 0..200_000u64].prop_map(Step::Come),
@@ -179,6 +180,8 @@ fn finish(writer: Writer, end: End) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(768))]
+
     #[test]
     fn every_reader_sees_every_byte_once_and_then_the_end(
         story in steps(), end in end(), announced in any::<bool>(),

@@ -55,17 +55,29 @@ fn moments() -> impl Strategy<Value = u64> {
 }
 
 fn any_request() -> impl Strategy<Value = RequestDirectives> {
-    let seconds = || proptest::option::of(prop_oneof![0..40u64, Just(u64::MAX), any::<u64>()]);
-    (any::<bool>(), seconds(), seconds(), seconds(), seconds()).prop_map(
-        |(no_cache, max_age, max_stale, min_fresh, stale_if_error)| RequestDirectives {
-            no_cache,
-            max_age,
-            max_stale,
-            min_fresh,
-            stale_if_error,
-            ..RequestDirectives::default()
-        },
+    let seconds = || {
+        proptest::option::weighted(
+            0.4,
+            prop_oneof![4 => 0..40u64, 1 => Just(u64::MAX), 1 => any::<u64>()],
+        )
+    };
+    (
+        proptest::bool::weighted(0.1),
+        seconds(),
+        seconds(),
+        seconds(),
+        seconds(),
     )
+        .prop_map(
+            |(no_cache, max_age, max_stale, min_fresh, stale_if_error)| RequestDirectives {
+                no_cache,
+                max_age,
+                max_stale,
+                min_fresh,
+                stale_if_error,
+                ..RequestDirectives::default()
+            },
+        )
 }
 
 /// Where something changes, and how many milliseconds from there; 0: anywhere.
@@ -102,6 +114,8 @@ fn rank(serving: Serving) -> u8 {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4096))]
+
     #[test]
     fn age_starts_as_stated_and_never_falls(terms in any_terms(), at in moments(), later in 0..LONGEST) {
         prop_assert!(terms.age_ms(at) >= terms.initial_age_ms);
@@ -216,6 +230,8 @@ fn any_lines() -> impl Strategy<Value = Vec<(&'static str, String)>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4096))]
+
     #[test]
     fn whatever_the_origin_states_the_terms_are_within_bounds(
         lines in any_lines(),

@@ -259,6 +259,8 @@ fn step(cache: &Arc<Cache>, model: &mut Model, step: &Step) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
     #[test]
     fn with_room_for_all_the_index_is_a_list_of_objects(story in steps(0..3000usize)) {
         let cache = Cache::new(1 << 30, 7);

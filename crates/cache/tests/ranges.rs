@@ -44,6 +44,8 @@ fn all_unknown(known: &[Option<u8>]) -> Option<Range<u64>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2048))]
+
     #[test]
     fn parts_in_any_order_are_what_a_list_of_bytes_says(parts in parts(), wanted in (0..70u64, 0..70u64)) {
         let budget = Budget::new(1 << 20);

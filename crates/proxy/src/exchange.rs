@@ -122,7 +122,13 @@ async fn exchange(worker: &Rc<Worker>, client: &mut H1, request: &mut Request) -
     let moment = worker.now();
     let (peer, number) = (client.peer(), client.number());
     let refused = match received {
-        Received::Request => client.begin(&request.head, &snapshot).err(),
+        Received::Request => {
+            let refused = client.begin(&request.head, &snapshot).err();
+            if refused.is_some() {
+                request.forget_host();
+            }
+            refused
+        }
         Received::Refused(refused) => {
             request.forget();
             client.begin_refusal();

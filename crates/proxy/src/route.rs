@@ -14,7 +14,10 @@ use crate::worker::Request;
 impl Request {
     /// Fills in host, authority and target and finds the site.
     pub(crate) fn route(&mut self, snapshot: &Snapshot) -> Result<usize, Refused> {
-        self.read_target()?;
+        if let Err(refused) = self.read_target() {
+            self.forget_host();
+            return Err(refused);
+        }
         let site = snapshot.site(&self.host);
         let site = site.ok_or(Refused::new(421, "no site has this host"))?;
         let methods = &snapshot.settings.sites[site].methods;
@@ -36,8 +39,6 @@ impl Request {
     fn read_target(&mut self) -> Result<(), Refused> {
         const BAD_HOST: Refused = Refused::new(400, "missing, repeated or malformed Host");
         const BAD_TARGET: Refused = Refused::new(400, "malformed request target");
-        self.host.clear();
-        self.authority.clear();
         self.target.clear();
         let fields = &self.head.fields;
         let mut hosts = fields.all(FieldId::Host);
@@ -72,19 +73,21 @@ impl Request {
             return Err(BAD_HOST);
         }
         self.target.extend_from_slice(target);
+        if *authority == *self.host_field && !authority.is_empty() {
+            // As the request before: most are for the same host.
+            return Ok(());
+        }
         let parts = uri::parse_host(authority);
         if parts.is_none() && !authority.is_empty() {
             return Err(BAD_HOST);
         }
         let (name, port) = parts.map_or((authority, None), |parts| (parts.name, parts.port));
-        self.host.extend(name.iter().map(u8::to_ascii_lowercase));
         // The scheme's own port is left out, so that it makes no other key.
         let shown = if port == Some(80) { name } else { authority };
-        self.authority
-            .extend(shown.iter().map(u8::to_ascii_lowercase));
-        if self.host.ends_with(b".") {
-            self.host.pop();
-        }
+        replace_lower(&mut self.host, name.strip_suffix(b".").unwrap_or(name));
+        replace_lower(&mut self.authority, shown);
+        self.host_field.clear();
+        self.host_field.extend_from_slice(authority);
         Ok(())
     }
 
@@ -221,6 +224,7 @@ impl Request {
     pub(crate) fn copied(&self) -> Box<Self> {
         Box::new(Self {
             head: self.head.clone(),
+            host_field: self.host_field.clone(),
             host: self.host.clone(),
             authority: self.authority.clone(),
             target: self.target.clone(),
@@ -233,8 +237,20 @@ impl Request {
         self.head.fields.clear();
         self.head.target.clear();
         self.head.method = Method::Get;
+        self.target.clear();
+        self.forget_host();
+    }
+
+    /// What was made of the host before has nothing to do with this request.
+    pub(crate) fn forget_host(&mut self) {
+        self.host_field.clear();
         self.host.clear();
         self.authority.clear();
-        self.target.clear();
     }
+}
+
+fn replace_lower(to: &mut Vec<u8>, from: &[u8]) {
+    to.clear();
+    to.extend_from_slice(from);
+    to.make_ascii_lowercase();
 }

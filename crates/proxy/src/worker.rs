@@ -79,6 +79,8 @@ pub(crate) struct Worker {
 pub(crate) struct Request {
     /// As received; the step machine removes and adds fields.
     pub(crate) head: RequestHead,
+    /// The host as received, of which `host` and `authority` were made.
+    pub(crate) host_field: Vec<u8>,
     /// Host name in lower case, without port.
     pub(crate) host: Vec<u8>,
     /// Host with port, in lower case: the origin of RFC 9875 and part of the key.

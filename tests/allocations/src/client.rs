@@ -25,7 +25,10 @@ impl Client {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(crate::DEADLINE)).unwrap();
-        Self { stream, received: Vec::new() }
+        Self {
+            stream,
+            received: Vec::new(),
+        }
     }
 
     /// Sends a request as it is given.
@@ -57,21 +60,29 @@ impl Client {
             assert_ne!(read, 0, "the connection stays open");
             self.received.extend_from_slice(&buffer[..read]);
             if end == 0
-                && let Some(at) = self.received.windows(4).position(|four| four == b"\r\n\r\n")
+                && let Some(at) = self
+                    .received
+                    .windows(4)
+                    .position(|four| four == b"\r\n\r\n")
             {
                 end = at + 4;
                 whole = end + length(text(&self.received[..end]));
             }
         }
         assert_eq!(self.received.len(), whole, "nothing follows the answer");
-        Answer { head: text(&self.received[..end]), body_bytes: whole - end }
+        Answer {
+            head: text(&self.received[..end]),
+            body_bytes: whole - end,
+        }
     }
 }
 
 impl Answer<'_> {
     /// The value of a field, by its name as the server spells it.
     pub fn field(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        self.head
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 
     /// The status.
@@ -81,8 +92,13 @@ impl Answer<'_> {
 }
 
 fn length(head: &str) -> usize {
-    let answer = Answer { head, body_bytes: 0 };
-    answer.field("Content-Length").map_or(0, |length| length.parse().unwrap())
+    let answer = Answer {
+        head,
+        body_bytes: 0,
+    };
+    answer
+        .field("Content-Length")
+        .map_or(0, |length| length.parse().unwrap())
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -71,7 +71,7 @@ fn note(old: usize, new: usize) {
     ALLOCATIONS.fetch_add(1, SeqCst);
     HELD_BYTES.fetch_add(new as i64 - old as i64, SeqCst);
     LARGEST_BYTES.fetch_max(new, SeqCst);
-    let wanted = PLACES_WANTED.try_update(SeqCst, SeqCst, |wanted| wanted.checked_sub(1));
+    let wanted = PLACES_WANTED.fetch_update(SeqCst, SeqCst, |wanted| wanted.checked_sub(1));
     if wanted.is_ok() {
         IS_TRACING.set(true);
         let place = format!("{new} bytes:\n{}", Backtrace::force_capture());
@@ -150,5 +150,7 @@ fn worker_threads() -> Vec<i32> {
         let name = std::fs::read_to_string(task.join("comm"));
         name.is_ok_and(|name| name.starts_with("worker-"))
     });
-    workers.map(|task| task.file_name().unwrap().to_str().unwrap().parse().unwrap()).collect()
+    workers
+        .map(|task| task.file_name().unwrap().to_str().unwrap().parse().unwrap())
+        .collect()
 }

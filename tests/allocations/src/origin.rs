@@ -18,7 +18,10 @@ impl Origin {
     /// Listens on a free port of the loopback.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let origin = Self { address: listener.local_addr().unwrap(), requests: Arc::default() };
+        let origin = Self {
+            address: listener.local_addr().unwrap(),
+            requests: Arc::default(),
+        };
         let requests = Arc::clone(&origin.requests);
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -55,8 +58,16 @@ fn serve(stream: TcpStream, requests: &AtomicU64) -> std::io::Result<()> {
 }
 
 fn response(path: &str) -> Vec<u8> {
-    let bytes = path.split('/').nth(1).and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
-    let vary = if path.ends_with("/vary") { "Vary: Accept-Encoding\r\n" } else { "" };
+    let bytes = path
+        .split('/')
+        .nth(1)
+        .and_then(|bytes| bytes.parse().ok())
+        .unwrap_or(0);
+    let vary = if path.ends_with("/vary") {
+        "Vary: Accept-Encoding\r\n"
+    } else {
+        ""
+    };
     let head = format!(
         "HTTP/1.1 200 OK\r\nCache-Control: max-age=3600\r\nContent-Type: text/html\r\nETag: \"one\"\r\n\
          Last-Modified: Sun, 13 Sep 2020 12:10:00 GMT\r\n{vary}Content-Length: {bytes}\r\n\r\n"

@@ -15,9 +15,17 @@ pub fn settings(origin: &Origin) -> Settings {
     settings.server.workers = 1;
     settings.cache.policy.key = vec![KeyPart::Path];
     settings.listen = vec![ListenAddress::Tcp(SocketAddr::from(([127, 0, 0, 1], 0)))];
-    let server =
-        ServerAddress::Tcp { host: origin.address.ip().to_string(), port: origin.address.port() };
-    settings.pools.insert("origin".into(), Pool { servers: vec![server], ..Pool::default() });
+    let server = ServerAddress::Tcp {
+        host: origin.address.ip().to_string(),
+        port: origin.address.port(),
+    };
+    settings.pools.insert(
+        "origin".into(),
+        Pool {
+            servers: vec![server],
+            ..Pool::default()
+        },
+    );
     settings.sites.push(Site {
         name: "all".into(),
         hosts: Vec::new(),
@@ -31,7 +39,11 @@ pub fn settings(origin: &Origin) -> Settings {
 
 /// An access log to a file, with no more buffer than is there from the start.
 pub fn log_to(path: std::path::PathBuf) -> Log {
-    Log { access: LogTarget::File(path), buffer_bytes: 1 << 20, ..Log::default() }
+    Log {
+        access: LogTarget::File(path),
+        buffer_bytes: 1 << 20,
+        ..Log::default()
+    }
 }
 
 /// Starts a server; the second value is where it listens.

@@ -44,11 +44,22 @@ struct Story<'a> {
 
 impl<'a> Story<'a> {
     fn get(path: &'a str, fields: &'a str, body_bytes: usize) -> Self {
-        Self { method: "GET", path, fields, status: "200", body_bytes, seconds: 0 }
+        Self {
+            method: "GET",
+            path,
+            fields,
+            status: "200",
+            body_bytes,
+            seconds: 0,
+        }
     }
 
     fn request(&self) -> Vec<u8> {
-        format!("{} {} HTTP/1.1\r\n{}\r\n", self.method, self.path, self.fields).into_bytes()
+        format!(
+            "{} {} HTTP/1.1\r\n{}\r\n",
+            self.method, self.path, self.fields
+        )
+        .into_bytes()
     }
 
     /// Asks on every connection before reading an answer; returns the age of the object.
@@ -58,19 +69,30 @@ impl<'a> Story<'a> {
         let mut age = 0;
         for client in clients {
             let is_head = self.method == "HEAD";
-            let answer = if is_head { client.receive_head() } else { client.receive() };
+            let answer = if is_head {
+                client.receive_head()
+            } else {
+                client.receive()
+            };
             assert_eq!(answer.status(), self.status, "{}", answer.head);
             assert_eq!(answer.body_bytes, self.body_bytes);
-            let is_hit = answer.field("Cache-Status").is_some_and(|said| said.contains("; hit"));
+            let is_hit = answer
+                .field("Cache-Status")
+                .is_some_and(|said| said.contains("; hit"));
             assert!(is_hit, "{}", answer.head);
-            age = answer.field("Age").and_then(|age| age.parse().ok()).unwrap_or(0);
+            age = answer
+                .field("Age")
+                .and_then(|age| age.parse().ok())
+                .unwrap_or(0);
         }
         age
     }
 
     /// Runs the story against a server and returns what its workers allocated.
     fn allocations(&self, change: impl FnOnce(&mut Settings)) -> (u64, String) {
-        let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let _alone = ALONE
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         let origin = Origin::start();
         let mut settings = server::settings(&origin);
         change(&mut settings);
@@ -83,10 +105,13 @@ impl<'a> Story<'a> {
         }
         let watch = Watch::workers().tracing();
         let until = age + self.seconds;
-        let mut asked = 0;
-        while asked < REQUESTS || age < until {
+        for _ in 0..REQUESTS / CONNECTIONS {
             age = self.ask(&mut clients);
-            asked += CONNECTIONS;
+        }
+        while age < until {
+            // Only time makes an object older; asking without a pause would flood the log.
+            std::thread::sleep(Duration::from_millis(50));
+            age = self.ask(&mut clients);
         }
         let counted = (watch.allocations(), watch.places());
         assert_eq!(origin.requests(), 1, "all but the first were hits");
@@ -97,14 +122,24 @@ impl<'a> Story<'a> {
 
     /// A GET without conditions puts the object into the cache.
     fn store(&self, client: &mut Client) {
-        let fields = self.fields.split_inclusive("\r\n").filter(|line| !line.starts_with("If-"));
-        let first = Story { method: "GET", fields: &fields.collect::<String>(), ..*self };
+        let fields = self
+            .fields
+            .split_inclusive("\r\n")
+            .filter(|line| !line.starts_with("If-"));
+        let first = Story {
+            method: "GET",
+            fields: &fields.collect::<String>(),
+            ..*self
+        };
         loop {
             client.send(&first.request());
             let answer = client.receive();
             assert_eq!(answer.status(), "200");
             // Its body may be complete only now.
-            if answer.field("Cache-Status").is_some_and(|said| said.contains("; hit")) {
+            if answer
+                .field("Cache-Status")
+                .is_some_and(|said| said.contains("; hit"))
+            {
                 return;
             }
         }
@@ -138,21 +173,36 @@ fn a_hit_among_variants_allocates_nothing() {
 #[test]
 fn an_answer_that_the_client_has_it_already_allocates_nothing() {
     let conditional = format!("{BROWSER}If-None-Match: \"one\"\r\n");
-    let story = Story { status: "304", ..Story::get("/6144", &conditional, 0) };
+    let story = Story {
+        status: "304",
+        ..Story::get("/6144", &conditional, 0)
+    };
     assert_none(story.allocations(|_| {}));
 }
 
 #[test]
 fn a_head_request_allocates_nothing() {
-    assert_none(Story { method: "HEAD", ..Story::get("/6144", BROWSER, 0) }.allocations(|_| {}));
+    assert_none(
+        Story {
+            method: "HEAD",
+            ..Story::get("/6144", BROWSER, 0)
+        }
+        .allocations(|_| {}),
+    );
 }
 
 #[test]
 fn neither_the_access_log_nor_the_clock_allocates() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("access.log");
-    let story = Story { seconds: 2, ..Story::get("/6144", BROWSER, 6144) };
+    let story = Story {
+        seconds: 2,
+        ..Story::get("/6144", BROWSER, 6144)
+    };
     assert_none(story.allocations(|settings| settings.log = server::log_to(path.clone())));
     let lines = std::fs::read_to_string(&path).unwrap().lines().count();
-    assert!(lines > WARM_UP + REQUESTS, "every request was logged: {lines}");
+    assert!(
+        lines > WARM_UP + REQUESTS,
+        "every request was logged: {lines}"
+    );
 }

@@ -34,8 +34,14 @@ fn an_idle_connection_holds_its_task_and_no_buffer() {
     let resident = resident_bytes().saturating_sub(before) / CONNECTIONS;
     let heap = usize::try_from(watch.held_bytes()).unwrap_or(0) / CONNECTIONS;
     println!("an idle connection: {resident} bytes resident, {heap} of the heap");
-    assert_eq!(server.handle().gauges().connections as usize, first.len() + CONNECTIONS);
-    assert!(resident <= MOST_RESIDENT, "{resident} bytes are resident for each");
+    assert_eq!(
+        server.handle().gauges().connections as usize,
+        first.len() + CONNECTIONS
+    );
+    assert!(
+        resident <= MOST_RESIDENT,
+        "{resident} bytes are resident for each"
+    );
     assert!(heap <= MOST_HEAP, "{heap} bytes of the heap for each");
     drop((watch, first, clients));
     assert!(server.drain(Duration::from_secs(10)).finished);
@@ -56,12 +62,30 @@ fn ask(client: &mut Client) {
 
 fn resident_bytes() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.split_whitespace().next().unwrap().parse::<usize>().unwrap() << 10
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap();
+    line.split_whitespace()
+        .next()
+        .unwrap()
+        .parse::<usize>()
+        .unwrap()
+        << 10
 }
 
 fn allow_files() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    assert!(maximum.is_none_or(|most| most >= FILES), "{FILES} files must be allowed (ulimit -Hn)");
-    setrlimit(Resource::Nofile, Rlimit { current: Some(FILES), maximum }).unwrap();
+    assert!(
+        maximum.is_none_or(|most| most >= FILES),
+        "{FILES} files must be allowed (ulimit -Hn)"
+    );
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(FILES),
+            maximum,
+        },
+    )
+    .unwrap();
 }

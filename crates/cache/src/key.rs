@@ -29,26 +29,59 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Appends the key of a request for `target` (path and query) at `host` (in lower case) to `out`.
-pub fn write(policy: &Policy, host: &[u8], target: &[u8], request: &Fields, out: &mut Vec<u8>) {
+/// What keys of a request have in common whatever its target.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The site's name. Keys without the host are those of one site only.
+    pub site: &'a str,
+    /// The host, in lower case, with its port unless it is the scheme's own.
+    pub host: &'a [u8],
+    /// The client spoke TLS to a proxy before this one: an origin that redirects to https must
+    /// not be asked with one scheme and answer for the other.
+    pub secure: bool,
+}
+
+/// Appends the key of a request for `target` (path and query) to `out`.
+///
+/// No part can be mistaken for another: what has no natural end is ended by a zero byte.
+pub fn write(
+    policy: &Policy,
+    place: &Place<'_>,
+    target: &[u8],
+    request: &Fields,
+    out: &mut Vec<u8>,
+) {
     let (path, search) = uri::split_path(target);
-    for part in &policy.key {
+    if !policy.key.contains(&KeyPart::Host) {
+        out.extend_from_slice(place.site.as_bytes());
+        out.push(0);
+    }
+    if place.secure {
+        out.push(1);
+    }
+    let last = policy.key.len().saturating_sub(1);
+    for (at, part) in policy.key.iter().enumerate() {
         match part {
-            KeyPart::Host => out.extend_from_slice(host),
+            KeyPart::Host => out.extend_from_slice(place.host),
             KeyPart::Path => out.extend_from_slice(path),
             KeyPart::Query => {
                 if let Some(search) = search {
                     write_query(policy, search, out);
                 }
+                if at < last {
+                    out.push(0);
+                }
             }
             KeyPart::Header(name) => {
                 out.push(0);
                 negotiate::combine(request.named(name.as_bytes()), out);
+                out.push(0);
             }
             KeyPart::Cookie(name) => {
                 out.push(0);
                 let cookies = request.all(FieldId::Cookie);
                 out.extend_from_slice(query::cookie(cookies, name.as_bytes()).unwrap_or_default());
+                out.push(0);
             }
         }
     }
@@ -88,7 +121,11 @@ mod tests {
         let mut out = Vec::new();
         write(
             policy,
-            b"shop.example",
+            &Place {
+                site: "shop",
+                host: b"shop.example",
+                secure: false,
+            },
             target.as_bytes(),
             &request,
             &mut out,
@@ -114,7 +151,20 @@ mod tests {
             key: vec![KeyPart::Path, KeyPart::Cookie("tier".into())],
             ..Policy::default()
         };
-        assert_eq!(key(&by_cookie, "/a?q", "a=b; tier=gold"), "/a\0gold");
+        assert_eq!(
+            key(&by_cookie, "/a?q", "a=b; tier=gold"),
+            "shop\0/a\0gold\0"
+        );
+    }
+
+    #[test]
+    fn parts_cannot_be_mistaken_for_each_other() {
+        let turned = Policy {
+            key: vec![KeyPart::Query, KeyPart::Cookie("c".into()), KeyPart::Path],
+            ..Policy::default()
+        };
+        assert_ne!(key(&turned, "/c?a/b", ""), key(&turned, "/b/c?a", ""));
+        assert_ne!(key(&turned, "/z", "c=x/y"), key(&turned, "/y/z", "c=x"));
     }
 
     #[test]

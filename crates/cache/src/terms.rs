@@ -4,6 +4,8 @@
 //! policy over it. Everything is a function of heads, policy and times given
 //! in milliseconds since the Unix epoch; there is no clock here.
 
+use std::time::Duration;
+
 use forebay_config::settings::Policy;
 use forebay_http::cache_control::{RequestDirectives, ResponseDirectives, Scope};
 use forebay_http::fields::{FieldId, Fields};
@@ -140,6 +142,15 @@ impl Terms {
         self.lifetime_ms as i64 - self.age_ms(now_ms) as i64
     }
 
+    /// How long past its freshness it may be served at all.
+    fn longest_window_ms(&self) -> u64 {
+        if self.never_stale {
+            0
+        } else {
+            self.grace_ms.max(self.error_ms)
+        }
+    }
+
     /// Whether it can still be of use: fresh, in a window, or worth validating. One that
     /// came stale is past its freshness from its arrival on.
     pub fn is_worth_keeping(&self, now_ms: u64) -> bool {
@@ -222,11 +233,7 @@ pub fn assess(arrival: &Arrival<'_>) -> Result<Terms, Refusal> {
             .get(FieldId::ETag)
             .is_some_and(conditional::is_valid_etag);
     let usable = !terms.always_validate
-        && terms.lifetime_ms.max(if terms.never_stale {
-            0
-        } else {
-            terms.grace_ms.max(terms.error_ms)
-        }) > terms.initial_age_ms;
+        && terms.lifetime_ms + terms.longest_window_ms() > terms.initial_age_ms;
     let valid_for_a_while = has_validator && terms.is_worth_keeping(arrival.response_ms);
     if usable || valid_for_a_while {
         Ok(terms)
@@ -268,7 +275,7 @@ fn refuse(
         policy,
         ..
     } = *arrival;
-    let forced = policy.force_ttl.is_some();
+    let forced = policy.force_ttl.is_some() && is_worth_forcing(response.status);
     match method {
         Method::Get => {}
         Method::Post if stated && arrival.located_here => {}
@@ -277,6 +284,7 @@ fn refuse(
     let understood = is_understood(response.status);
     if response.status < 200
         || response.status == 304
+        || is_about_the_request(response.status)
         || (directives.must_understand && !understood)
     {
         return Err(Refusal::Status);
@@ -322,7 +330,10 @@ fn terms(arrival: &Arrival<'_>, directives: &ResponseDirectives, stated: Option<
     let fields = &response.fields;
     let date = date_of(fields).unwrap_or(response_ms / 1000);
     let last_modified = fields.get(FieldId::LastModified).and_then(date::parse);
-    let forced = policy.force_ttl.map(|ttl| ttl.as_millis() as u64);
+    let forced = policy
+        .force_ttl
+        .filter(|_| is_worth_forcing(response.status))
+        .map(|ttl| ttl.as_millis() as u64);
     let lifetime_ms = forced
         .or(stated)
         .unwrap_or_else(|| granted_lifetime(arrival, directives, date, last_modified));
@@ -331,25 +342,30 @@ fn terms(arrival: &Arrival<'_>, directives: &ResponseDirectives, stated: Option<
         || directives.proxy_revalidate
         || directives.s_maxage.is_some()
         || always_validate;
-    let window = |asked: Option<u64>, operators: u64| asked.map_or(operators, millis);
-    let grace_ms = window(
-        directives.stale_while_revalidate,
-        policy.grace.as_millis() as u64,
-    );
-    let error_ms = window(
-        directives.stale_if_error,
-        policy.stale_if_error.as_millis() as u64,
-    );
+    let initial_age_ms = if forced.is_some() {
+        0
+    } else {
+        initial_age(arrival, date)
+    };
+    // The operator's windows go on where there was freshness. A response that never had any is
+    // shared only if it asks for that itself.
+    let has_lifetime = lifetime_ms > 0;
+    let operators = |window: Duration| {
+        if has_lifetime {
+            window.as_millis() as u64
+        } else {
+            0
+        }
+    };
+    let window = |asked: Option<u64>, own: Duration| asked.map_or(operators(own), millis);
+    let grace_ms = window(directives.stale_while_revalidate, policy.grace);
+    let error_ms = window(directives.stale_if_error, policy.stale_if_error);
     Terms {
         response_ms,
-        initial_age_ms: if forced.is_some() {
-            0
-        } else {
-            initial_age(arrival, date)
-        },
+        initial_age_ms,
         lifetime_ms,
         grace_ms,
-        error_ms: error_ms.max(policy.grace.as_millis() as u64),
+        error_ms: error_ms.max(operators(policy.grace)),
         keep_ms: policy.keep.as_millis() as u64,
         last_modified,
         date,
@@ -453,6 +469,17 @@ fn is_heuristic(status: u16) -> bool {
     )
 }
 
+/// Statuses whose lifetime `force_ttl` sets: those that say something lasting, not failures.
+fn is_worth_forcing(status: u16) -> bool {
+    is_heuristic(status) || matches!(status, 302 | 303 | 307)
+}
+
+/// Statuses that answer one way of asking and not the resource: another client that asks well
+/// must not get them (a 416 to a range, a 412 to a condition, a 431 to a head).
+fn is_about_the_request(status: u16) -> bool {
+    matches!(status, 407 | 408 | 411..=413 | 415..=417 | 421 | 422 | 425 | 426 | 428 | 431)
+}
+
 /// Whether this cache knows what the status asks of it (RFC 9111 section 5.2.2.3).
 fn is_understood(status: u16) -> bool {
     matches!(
@@ -465,7 +492,6 @@ fn is_understood(status: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     const NOW: u64 = 1_600_000_000_000;
 
@@ -577,6 +603,49 @@ mod tests {
         };
         let modified = &[("Last-Modified", "Sun, 13 Sep 2020 12:10:00 GMT")];
         assert_eq!(ttl(200, modified, &zero), Ok(0));
+    }
+
+    #[test]
+    fn grace_shares_nothing_that_was_never_fresh() {
+        let grace = Some(Duration::from_secs(60));
+        let policy = Policy {
+            grace: Duration::from_secs(60),
+            stale_if_error: Duration::from_secs(60),
+            ..Policy::default()
+        };
+        let assess = |lines: &[(&str, &str)]| assess_get(&[], &policy, &response(200, lines));
+        assert_eq!(assess(&[]), Err(Refusal::NoFreshness));
+        assert_eq!(assess(&[("Expires", "0")]), Err(Refusal::NoFreshness));
+        let zero = assess(&[("Cache-Control", "max-age=0"), ("ETag", "\"a\"")]);
+        assert_eq!(
+            zero.map(|terms| (terms.grace_ms, terms.error_ms)),
+            Ok((0, 0))
+        );
+        let fresh = assess(&[("Cache-Control", "max-age=1")]);
+        let expected = grace.map(|grace| grace.as_millis() as u64);
+        assert_eq!(fresh.map(|terms| terms.grace_ms).ok(), expected);
+        let asked = assess(&[("Cache-Control", "max-age=0, stale-while-revalidate=5")]);
+        assert_eq!(asked.map(|terms| terms.grace_ms), Ok(5_000));
+    }
+
+    #[test]
+    fn an_answer_to_one_way_of_asking_is_not_everybodys() {
+        let policy = Policy {
+            force_ttl: Some(Duration::from_secs(9)),
+            ..Policy::default()
+        };
+        for status in [412, 416, 417, 431] {
+            let head = response(status, &[("Cache-Control", "max-age=600")]);
+            assert_eq!(
+                assess_get(&[], &policy, &head),
+                Err(Refusal::Status),
+                "{status}"
+            );
+        }
+        assert_eq!(
+            assess_get(&[], &policy, &response(503, &[])),
+            Err(Refusal::Status)
+        );
     }
 
     #[test]

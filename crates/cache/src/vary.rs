@@ -38,7 +38,9 @@ impl Selector {
         for value in response.all(FieldId::Vary) {
             each_member(value, |name| names.push(name.to_ascii_lowercase().into()));
         }
-        if names.iter().any(|name| &**name == b"*") {
+        // What differs with every client, and what is written anew for the origin, matches nobody.
+        let unique = |name: &[u8]| matches!(name, b"*" | b"x-forwarded-for" | b"forwarded");
+        if names.iter().any(|name| unique(name)) {
             return Err(VariesOnEverything);
         }
         names.sort();

@@ -206,13 +206,15 @@ pub fn remove_hop_by_hop(fields: &mut Fields) {
     if fields.has(FieldId::Connection) {
         let mut named: Vec<Vec<u8>> = Vec::new();
         for value in fields.all(FieldId::Connection) {
-            each_member(value, |option| named.push(option.to_vec()));
+            each_member(value, |option| {
+                let is_field = !option.eq_ignore_ascii_case(b"close")
+                    && !option.eq_ignore_ascii_case(b"keep-alive")
+                    && !option.eq_ignore_ascii_case(b"host");
+                if is_field {
+                    named.push(option.to_vec());
+                }
+            });
         }
-        named.retain(|name| {
-            !name.eq_ignore_ascii_case(b"close")
-                && !name.eq_ignore_ascii_case(b"keep-alive")
-                && !name.eq_ignore_ascii_case(b"host")
-        });
         if !named.is_empty() {
             fields.retain(|field| {
                 !named

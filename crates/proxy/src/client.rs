@@ -4,6 +4,8 @@
 use std::ops::Range;
 use std::task::{Context, Poll};
 
+use forebay_http::framing::BodyLength;
+
 use crate::failure::Failure;
 use crate::timers::Timer;
 
@@ -28,6 +30,9 @@ pub(crate) trait Client {
 
     /// Whether the client may be sent interim responses and chunks.
     fn is_http10(&self) -> bool;
+
+    /// How the request's body is framed.
+    fn body_length(&self) -> BodyLength;
 
     /// Whether some of the request's body has not been read.
     fn has_more_body(&self) -> bool;

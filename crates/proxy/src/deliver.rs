@@ -110,11 +110,12 @@ impl<C: Client> Exchange<'_, C> {
         if is_head {
             return flush(self.client, self.snapshot).await;
         }
-        self.follow(reader, u64::MAX).await
+        self.follow(reader, body.known_len()).await
     }
 
-    /// Copies from a reader to the client until `left` bytes are sent or the body ends.
-    async fn follow(&mut self, mut reader: Reader, mut left: u64) -> Result<(), Failure> {
+    /// Copies from a reader to the client: `wanted` bytes, or all until the body ends.
+    async fn follow(&mut self, mut reader: Reader, wanted: Option<u64>) -> Result<(), Failure> {
+        let mut left = wanted.unwrap_or(u64::MAX);
         let mut pieces: Vec<Bytes> = Vec::with_capacity(MOST_SLICES);
         while left > 0 {
             pieces.clear();
@@ -129,6 +130,11 @@ impl<C: Client> Exchange<'_, C> {
                 });
             match read.await? {
                 Read::Data => {}
+                // Fewer bytes than were announced: the client must not take it for whole.
+                Read::End(_) if wanted.is_some() => {
+                    self.client.break_off();
+                    return Err(Failure::ClientGone);
+                }
                 Read::End(trailers) => {
                     return std::future::poll_fn(|cx| {
                         self.client.poll_end(cx, trailers.as_deref())
@@ -344,7 +350,7 @@ impl<C: Client> Exchange<'_, C> {
                 send(self.client, self.snapshot, &[&bytes]).await
             }
             Content::Whole(body) => match body.reader(wanted.start) {
-                Some(reader) => self.follow(reader, length).await,
+                Some(reader) => self.follow(reader, Some(length)).await,
                 None => Err(OriginFailure::Broken.into()),
             },
         }

@@ -31,6 +31,7 @@ use forebay_config::settings::Policy;
 use forebay_http::Method;
 use forebay_http::cache_control::RequestDirectives;
 use forebay_http::fields::{FieldId, set};
+use forebay_http::framing::remove_hop_by_hop;
 use forebay_stats::{Counter, Timing};
 use forebay_upstream::{Pool, Stream};
 
@@ -174,7 +175,11 @@ const SPECIAL: u64 = set(&[
     FieldId::Cookie,
     FieldId::CacheControl,
     FieldId::Pragma,
-    FieldId::Expect,
+    FieldId::Connection,
+    FieldId::Forwarded,
+    FieldId::XForwardedFor,
+    FieldId::XForwardedHost,
+    FieldId::XForwardedProto,
 ]);
 
 impl Exchange<'_, H1> {
@@ -221,10 +226,15 @@ impl<C: Client> Exchange<'_, C> {
     /// Applies the policy to the request; decides whether it is a matter of the cache.
     fn prepare(&mut self) -> Step {
         let head = &mut self.request.head;
+        self.request.secure = false;
         if head.fields.has_any(SPECIAL) {
             if crate::h1::wants_upgrade(head) {
                 return Step::Upgrade;
             }
+            // What the origin will not see must not choose what is stored for others.
+            remove_hop_by_hop(&mut head.fields);
+            self.request
+                .heed_forwarding(&self.snapshot.settings.server, &self.peer);
             self.request.filter_cookies(self.policy);
             if self.policy.request_directives {
                 self.directives = self.request.directives();
@@ -239,7 +249,7 @@ impl<C: Client> Exchange<'_, C> {
         if self.client.has_more_body() {
             return Step::Pass("request");
         }
-        self.request.write_key(self.policy);
+        self.write_key();
         Step::Lookup
     }
 
@@ -327,7 +337,7 @@ impl<C: Client> Exchange<'_, C> {
         self.request
             .write_allow(self.snapshot, self.site, status, &mut extra);
         let is_head = self.request.head.method == Method::Head;
-        if !matches!(status, 200 | 405 | 421 | 500..) {
+        if !matches!(status, 200 | 405 | 421 | 500..) || self.client.has_more_body() {
             self.client.close_after();
         }
         let body = answer::stage(
@@ -415,6 +425,12 @@ impl<C: Client> Exchange<'_, C> {
     #[inline]
     pub(crate) fn now_ms(&self) -> u64 {
         self.moment.1
+    }
+
+    /// Composes the cache key.
+    pub(crate) fn write_key(&mut self) {
+        let site = &self.snapshot.settings.sites[self.site].name;
+        self.request.write_key(self.policy, site);
     }
 
     pub(crate) fn pool(&self) -> &Arc<Pool> {

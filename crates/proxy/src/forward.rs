@@ -25,6 +25,12 @@ impl Peer {
         });
         Self { address, text }
     }
+
+    /// Whether what it says of other clients is believed.
+    pub(crate) fn is_trusted(&self, server: &Server) -> bool {
+        let ip = self.address.map(|peer| peer.ip().to_canonical());
+        ip.is_none_or(|ip| server.trusted_proxies.iter().any(|net| net.contains(ip)))
+    }
 }
 
 /// What is changed in a request on its way to the origin.
@@ -179,7 +185,7 @@ fn write_forwarded(
     out: &mut Vec<u8>,
 ) {
     let ip = peer.address.map(|peer| peer.ip().to_canonical());
-    let trusted = ip.is_none_or(|ip| server.trusted_proxies.iter().any(|net| net.contains(ip)));
+    let trusted = peer.is_trusted(server);
     if matches!(server.forwarded, Forwarded::Both | Forwarded::XForwarded) {
         let given = |id| fields.get(id).filter(|_| trusted);
         out.extend_from_slice(b"X-Forwarded-For: ");

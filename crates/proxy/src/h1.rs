@@ -41,7 +41,10 @@ pub(crate) struct H1 {
     input: Buffer,
     output: Outgoing,
     incoming: Incoming,
+    body_length: BodyLength,
     body_read: u64,
+    /// Bytes of the body that were found in the input and not yet consumed.
+    lent: usize,
     body_limit: u64,
     requests: u64,
     http10: bool,
@@ -80,7 +83,9 @@ impl H1 {
             input: Buffer::new(&worker.buffers),
             output: Outgoing::default(),
             incoming: Incoming::none(),
+            body_length: BodyLength::None,
             body_read: 0,
+            lent: 0,
             body_limit: u64::MAX,
             requests: 0,
             http10: false,
@@ -190,12 +195,14 @@ impl H1 {
         self.keep_alive.set(keep);
         self.output = Outgoing::new(self.worker.take_scratch());
         self.watched = false;
+        self.lent = 0;
         self.body_read = 0;
         self.body_limit = limits.request_body_bytes;
         self.incoming = Incoming::none();
         let length = framing::request_body(&head.fields, head.http10).inspect_err(|_| {
             self.keep_alive.set(false);
         })?;
+        self.body_length = length;
         if length == BodyLength::None {
             return Ok(());
         }
@@ -223,6 +230,10 @@ impl H1 {
             // Where only the end of the connection would end the body, a plain close would look complete.
             reset_on_close(&self.stream);
             return false;
+        }
+        if self.lent > 0 {
+            // Given to a request that ended early: what they are is known, what follows is not.
+            self.keep_alive.set(false);
         }
         if self.keep_alive.get() && !self.incoming.is_complete() {
             // What is left of a small body is cheaper to read than a new connection.
@@ -307,6 +318,10 @@ impl Client for H1 {
         self.http10
     }
 
+    fn body_length(&self) -> BodyLength {
+        self.body_length
+    }
+
     fn has_more_body(&self) -> bool {
         !self.incoming.is_complete()
     }
@@ -325,6 +340,7 @@ impl Client for H1 {
                         let refused = Refused::new(413, "the request's body is too large");
                         return Poll::Ready(Err(refused.into()));
                     }
+                    self.lent = range.end;
                     return Poll::Ready(Ok(Some(range)));
                 }
                 Piece::End(consumed) => {
@@ -346,6 +362,7 @@ impl Client for H1 {
     }
 
     fn consume_body(&mut self, bytes: usize) {
+        self.lent = 0;
         self.input.consume(bytes);
     }
 

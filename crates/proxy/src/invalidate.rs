@@ -23,7 +23,8 @@ impl<C: Client> Exchange<'_, C> {
         targets.extend(references.filter_map(|reference| self.resolve(reference)));
         for target in targets {
             let policy = self.snapshot.policy(self.site, uri::split_path(&target).0);
-            let key = policy_key(self.request, policy, &target);
+            let site = &self.snapshot.settings.sites[self.site].name;
+            let key = policy_key(self.request, policy, site, &target);
             let invalidated = cache.invalidate(&cache.key(&key));
             self.worker
                 .stats
@@ -44,11 +45,11 @@ impl<C: Client> Exchange<'_, C> {
 }
 
 /// The key that another target of the same host has for a request like this one.
-fn policy_key(request: &Request, policy: &Policy, target: &[u8]) -> Vec<u8> {
+fn policy_key(request: &Request, policy: &Policy, site: &str, target: &[u8]) -> Vec<u8> {
     let mut key = Vec::new();
     forebay_cache::key::write(
         policy,
-        &request.authority,
+        &request.place(site),
         target,
         &request.head.fields,
         &mut key,

@@ -17,6 +17,7 @@ use forebay_cache::flight::{Landing, Lead};
 use forebay_cache::{Object, Turn};
 use forebay_http::Method;
 use forebay_http::fields::{FieldId, set};
+use forebay_http::framing::BodyLength;
 use forebay_stats::{Counter, Timing};
 
 use crate::client::Client;
@@ -263,7 +264,7 @@ impl<C: Client> Exchange<'_, C> {
         };
         let store = self.request.head.method == Method::Post && !self.policy.pass;
         if store {
-            self.request.write_key(self.policy);
+            self.write_key();
         }
         let fetched = self.ask(&changes, true).await?;
         let mut purpose = Purpose {
@@ -281,12 +282,11 @@ impl<C: Client> Exchange<'_, C> {
     }
 
     fn body_framing(&self) -> Option<BodyFraming> {
-        let fields = &self.request.head.fields;
-        if fields.has(FieldId::TransferEncoding) {
-            return Some(BodyFraming::Chunked);
+        match self.client.body_length() {
+            BodyLength::Length(bytes) => Some(BodyFraming::Length(bytes)),
+            BodyLength::Chunked => Some(BodyFraming::Chunked),
+            BodyLength::None | BodyLength::UntilClose => None,
         }
-        let length = forebay_http::framing::content_length(fields).ok().flatten();
-        length.map(BodyFraming::Length)
     }
 
     /// Begins to fetch a stale object anew behind the answer, unless that is under way.

@@ -81,7 +81,9 @@ impl<C: Client> Exchange<'_, C> {
         let same = known
             .strong_etag()
             .is_some_and(|etag| head.fields.get(FieldId::ETag) == Some(etag));
-        let fits = content_range.range == Some((missing.start, missing.end - 1))
+        let bytes = missing.end - missing.start;
+        let fits = fetched.length == BodyLength::Length(bytes)
+            && content_range.range == Some((missing.start, missing.end - 1))
             && content_range.complete == Some(ranges.complete_len());
         if !same || !fits {
             return None;

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use forebay_cache::Object;
 use forebay_cache::flight::Lead;
 use forebay_http::cache_control::RequestDirectives;
+use forebay_http::framing::BodyLength;
 
 use crate::client::{Client, Framing};
 use crate::exchange::Exchange;
@@ -91,6 +92,10 @@ impl Client for Nobody {
 
     fn is_http10(&self) -> bool {
         true
+    }
+
+    fn body_length(&self) -> BodyLength {
+        BodyLength::None
     }
 
     fn has_more_body(&self) -> bool {

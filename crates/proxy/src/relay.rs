@@ -175,6 +175,10 @@ impl<C: Client> Exchange<'_, C> {
             BodyLength::None => Framing::None,
             _ => Framing::Stream,
         };
+        if !fetched.upload.is_done() {
+            // The origin did not want it all: what the client still sends is nobody's request.
+            self.client.close_after();
+        }
         let has_body = fetched.length != BodyLength::None;
         self.client.end_head(framing, has_body);
         if has_body {

@@ -1,13 +1,14 @@
 //! Route: whom a request is for, and what it is called in the cache.
 
-use forebay_cache::key;
-use forebay_config::settings::Policy;
+use forebay_cache::key::{self, Place};
+use forebay_config::settings::{Policy, Server};
 use forebay_http::cache_control::RequestDirectives;
-use forebay_http::fields::FieldId;
+use forebay_http::fields::{FieldId, set};
 use forebay_http::uri::{self, Target};
 use forebay_http::{Method, query};
 
 use crate::failure::Refused;
+use crate::forward::Peer;
 use crate::snapshot::Snapshot;
 use crate::worker::Request;
 
@@ -162,16 +163,42 @@ impl Request {
         }
     }
 
+    /// Takes what a trusted proxy says of the client, and drops what anybody else says.
+    pub(crate) fn heed_forwarding(&mut self, server: &Server, peer: &Peer) {
+        const FORWARDING: u64 = set(&[
+            FieldId::Forwarded,
+            FieldId::XForwardedFor,
+            FieldId::XForwardedHost,
+            FieldId::XForwardedProto,
+        ]);
+        let fields = &mut self.head.fields;
+        if !fields.has_any(FORWARDING) {
+            return;
+        }
+        if peer.is_trusted(server) {
+            let proto = fields.get(FieldId::XForwardedProto);
+            self.secure = proto.is_some_and(|proto| proto.eq_ignore_ascii_case(b"https"));
+        } else {
+            fields.retain(|field| field.id.bit() & FORWARDING == 0);
+        }
+    }
+
+    /// Where this request's keys lie.
+    pub(crate) fn place<'a>(&'a self, site: &'a str) -> Place<'a> {
+        Place {
+            site,
+            host: &self.authority,
+            secure: self.secure,
+        }
+    }
+
     /// Composes the cache key, and drops what the policy ignores from the target.
-    pub(crate) fn write_key(&mut self, policy: &Policy) {
-        self.key.clear();
-        key::write(
-            policy,
-            &self.authority,
-            &self.target,
-            &self.head.fields,
-            &mut self.key,
-        );
+    pub(crate) fn write_key(&mut self, policy: &Policy, site: &str) {
+        let mut key = std::mem::take(&mut self.key);
+        key.clear();
+        let place = self.place(site);
+        key::write(policy, &place, &self.target, &self.head.fields, &mut key);
+        self.key = key;
         if key::filters_query(policy) {
             let (path, search) = uri::split_path(&self.target);
             let path_len = path.len();
@@ -227,6 +254,7 @@ impl Request {
             host_field: self.host_field.clone(),
             host: self.host.clone(),
             authority: self.authority.clone(),
+            secure: self.secure,
             target: self.target.clone(),
             key: self.key.clone(),
         })

@@ -85,6 +85,8 @@ pub(crate) struct Request {
     pub(crate) host: Vec<u8>,
     /// Host with port, in lower case: the origin of RFC 9875 and part of the key.
     pub(crate) authority: Vec<u8>,
+    /// A trusted proxy in front says that the client spoke TLS to it.
+    pub(crate) secure: bool,
     /// Path and query.
     pub(crate) target: Vec<u8>,
     /// The cache key.

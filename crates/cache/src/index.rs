@@ -37,7 +37,12 @@ pub struct Limits {
     pub waiters: usize,
     /// Variants kept under one key.
     pub variants: usize,
+    /// Bytes of one object; ranges that are put together do not grow beyond.
+    pub object_bytes: u64,
 }
+
+/// Pieces of a body that are kept apart; beyond, the newest alone are kept.
+const MOST_PIECES: usize = 1024;
 
 /// Objects in memory.
 #[derive(Debug)]
@@ -344,17 +349,22 @@ impl Cache {
             let same = stored.strong_etag().is_some() && stored.strong_etag() == etag;
             match &stored.content {
                 Content::Ranges(others) if same && others.complete_len() == complete => {
-                    ranges = ranges.combined(others);
+                    let combined = ranges.combined(others);
+                    let fits = combined.memory_bytes() <= limits.object_bytes;
+                    if fits && combined.pieces() <= MOST_PIECES {
+                        ranges = combined;
+                    }
                 }
                 Content::Whole(body) if same && body.known_len() == Some(complete) => return 0,
                 _ => {}
             }
         }
-        if let Some(bytes) = ranges.bytes_of(&(0..complete)) {
+        if let Some(pieces) = ranges.slices_of(&(0..complete)) {
+            let pieces: Vec<&[u8]> = pieces.iter().map(|piece| &piece[..]).collect();
             let mut whole = draft.response.clone();
             (whole.status, whole.reason) = (200, b"OK".to_vec());
             whole.fields.remove(FieldId::ContentRange);
-            let content = Content::Whole(Body::complete(&self.budget, &[&bytes]));
+            let content = Content::Whole(Body::complete(&self.budget, &pieces));
             return self
                 .publish(
                     key,

@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use forebay_http::range::RangeSpec;
 
 use crate::budget::{Budget, Charge, allocated};
 
@@ -13,7 +12,7 @@ use crate::budget::{Budget, Charge, allocated};
 pub struct Ranges {
     /// Length of the whole body.
     complete: u64,
-    /// Disjoint, in order, none empty, none adjacent to the next.
+    /// Disjoint, in order, none empty.
     parts: Vec<(u64, Bytes)>,
     charge: Charge,
 }
@@ -55,70 +54,99 @@ impl Ranges {
         self.charge.bytes()
     }
 
+    /// How many pieces they are kept in.
+    pub fn pieces(&self) -> usize {
+        self.parts.len()
+    }
+
     /// Whether every byte is known.
     pub fn is_whole(&self) -> bool {
-        self.bytes_of(&(0..self.complete)).is_some()
+        self.missing().is_empty()
     }
 
-    /// The bytes of `wanted`, if all are known.
-    pub fn bytes_of(&self, wanted: &Range<u64>) -> Option<Bytes> {
-        if wanted.is_empty() {
-            return Some(Bytes::new());
-        }
-        self.parts.iter().find_map(|(first, bytes)| {
+    /// The bytes of `wanted` in order, if all are known. Nothing is copied.
+    pub fn slices_of(&self, wanted: &Range<u64>) -> Option<Vec<Bytes>> {
+        let mut slices = Vec::new();
+        let mut at = wanted.start;
+        for (first, bytes) in &self.parts {
             let end = first + bytes.len() as u64;
-            (*first <= wanted.start && wanted.end <= end).then(|| {
-                bytes.slice((wanted.start - first) as usize..(wanted.end - first) as usize)
-            })
-        })
+            if at >= wanted.end || *first > at {
+                break;
+            }
+            if end > at {
+                let stop = end.min(wanted.end);
+                slices.push(bytes.slice((at - first) as usize..(stop - first) as usize));
+                at = stop;
+            }
+        }
+        (at >= wanted.end).then_some(slices)
     }
 
-    /// The first run of unknown bytes up to the last unknown one: what to ask for to complete it.
+    /// [`Ranges::slices_of`] in one piece, copied if there are several.
+    pub fn bytes_of(&self, wanted: &Range<u64>) -> Option<Bytes> {
+        let mut slices = self.slices_of(wanted)?;
+        match slices.len() {
+            0 => Some(Bytes::new()),
+            1 => slices.pop(),
+            _ => Some(Bytes::from(slices.concat())),
+        }
+    }
+
+    /// From the first unknown byte to the last: what to ask for to complete it.
     pub fn missing(&self) -> Range<u64> {
         let mut missing = 0..self.complete;
-        if let Some((0, bytes)) = self.parts.first() {
-            missing.start = bytes.len() as u64;
+        for (first, bytes) in &self.parts {
+            if *first > missing.start {
+                break;
+            }
+            missing.start = first + bytes.len() as u64;
         }
-        if let Some((first, bytes)) = self.parts.last()
-            && first + bytes.len() as u64 == self.complete
-        {
+        for (first, bytes) in self.parts.iter().rev() {
+            if first + bytes.len() as u64 != missing.end || missing.end <= missing.start {
+                break;
+            }
             missing.end = (*first).max(missing.start);
         }
         missing
     }
 
-    /// Adds a part; bytes that are known already stay as they are.
+    /// Adds a part, or what of it is not known already.
     fn insert(&mut self, first: u64, bytes: Bytes) {
         let end = first + bytes.len() as u64;
-        if bytes.is_empty() || end > self.complete {
+        if end > self.complete {
             return;
         }
-        let (mut start, mut stop) = (first, end);
-        let (mut touching, mut apart) = (Vec::new(), Vec::new());
-        for part in self.parts.drain(..) {
-            let part_end = part.0 + part.1.len() as u64;
-            if part.0 <= end && first <= part_end {
-                start = start.min(part.0);
-                stop = stop.max(part_end);
-                touching.push(part);
-            } else {
-                apart.push(part);
+        let mut at = first;
+        let mut new = Vec::new();
+        for (known, known_bytes) in &self.parts {
+            let known_end = known + known_bytes.len() as u64;
+            if known_end <= at {
+                continue;
             }
+            if *known >= end {
+                break;
+            }
+            if *known > at {
+                new.push((
+                    at,
+                    bytes.slice((at - first) as usize..(*known - first) as usize),
+                ));
+            }
+            at = known_end;
         }
-        let merged = if touching.is_empty() {
-            bytes
-        } else {
-            let mut merged = vec![0; (stop - start) as usize];
-            // The new part first: what was known already goes over it.
-            for (at, part) in std::iter::once(&(first, bytes)).chain(&touching) {
-                let from = (at - start) as usize;
-                merged[from..from + part.len()].copy_from_slice(part);
-            }
-            Bytes::from(merged)
-        };
-        apart.push((start, merged));
-        apart.sort_by_key(|(first, _)| *first);
-        self.parts = apart;
+        if at < end {
+            new.push((at, bytes.slice((at - first) as usize..)));
+        }
+        for (at, piece) in new {
+            // A small rest must not hold the whole of what it was cut from.
+            let piece = if piece.len() < bytes.len() / 2 {
+                Bytes::copy_from_slice(&piece)
+            } else {
+                piece
+            };
+            let place = self.parts.partition_point(|(first, _)| *first < at);
+            self.parts.insert(place, (at, piece));
+        }
     }
 
     fn count(&mut self) {
@@ -137,14 +165,6 @@ pub fn request_value(missing: &Range<u64>, complete: u64) -> Vec<u8> {
         format!("bytes={}-", missing.start).into_bytes()
     } else {
         format!("bytes={}-{}", missing.start, missing.end - 1).into_bytes()
-    }
-}
-
-/// The single range a request asks for, unresolved, if it asks for just one.
-pub fn single(specs: &[RangeSpec]) -> Option<&RangeSpec> {
-    match specs {
-        [one] => Some(one),
-        _ => None,
     }
 }
 

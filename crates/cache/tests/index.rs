@@ -19,6 +19,7 @@ use proptest::prelude::*;
 const LIMITS: Limits = Limits {
     waiters: 3,
     variants: 3,
+    object_bytes: 1 << 20,
 };
 /// Few, so that much happens to each.
 const KEYS: u8 = 3;

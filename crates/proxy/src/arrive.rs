@@ -29,6 +29,9 @@ use crate::relay;
 /// Groups of one response or request that are heeded (RFC 9875 section 2 asks for at least 128).
 pub(crate) const MOST_GROUPS: usize = 128;
 
+/// What those who waited for a response with such a status are told.
+const ORIGIN_ERROR: &str = "the origin answered with a server error";
+
 /// Conditions that forbid an answer rather than spare one.
 const FORBIDDING: u64 = set(&[FieldId::IfMatch, FieldId::IfUnmodifiedSince]);
 
@@ -51,7 +54,7 @@ impl<C: Client> Exchange<'_, C> {
                 self.outcome.part = Part::StaleOnError;
                 if let Some(lead) = purpose.lead.take() {
                     // Those who wait may use the stale object too.
-                    lead.failed(status, "the origin answered with a server error");
+                    lead.failed(status, ORIGIN_ERROR);
                 }
                 return Ok(Some(Step::Hit(Arc::clone(known), Serving::StaleAccepted)));
             }
@@ -107,9 +110,18 @@ impl<C: Client> Exchange<'_, C> {
     pub(crate) fn not_stored(&mut self, refusal: Refusal, purpose: &mut Purpose) {
         self.outcome.detail = refusal.as_str();
         self.worker.stats.increment(Counter::NotStored);
-        if let Some(lead) = purpose.lead.take() {
-            let shun = self.snapshot.settings.cache.hit_for_miss;
-            lead.not_shared(self.now_ms(), shun.as_millis() as u64);
+        let Some(lead) = purpose.lead.take() else {
+            return;
+        };
+        match (refusal, self.outcome.origin_status) {
+            // That says something of this request, nothing of the key: the next one takes over.
+            (Refusal::RequestNoStore | Refusal::Authorization | Refusal::Method, _) => drop(lead),
+            // An origin in trouble is not asked by all who wait at once.
+            (_, status @ (500 | 502 | 503 | 504)) => lead.failed(status, ORIGIN_ERROR),
+            _ => {
+                let shun = self.snapshot.settings.cache.hit_for_miss;
+                lead.not_shared(self.now_ms(), shun.as_millis() as u64);
+            }
         }
     }
 

@@ -17,7 +17,7 @@ use forebay_stats::Counter;
 use crate::client::{Client, Framing};
 use crate::exchange::{Exchange, Step};
 use crate::failure::{Failure, OriginFailure, reason_phrase};
-use crate::fetch::{flush, send};
+use crate::fetch::{end, flush, send};
 use crate::message::MOST_SLICES;
 
 /// Fields that make an answer other than the whole object possible.
@@ -28,6 +28,12 @@ const SELECTIVE: u64 = set(&[
     FieldId::IfUnmodifiedSince,
     FieldId::Range,
 ]);
+
+/// Where the bytes of a range come from.
+enum Source {
+    Body(Reader),
+    Slices(Vec<Bytes>),
+}
 
 /// What a client gets of an object.
 enum Portion {
@@ -136,10 +142,7 @@ impl<C: Client> Exchange<'_, C> {
                     return Err(Failure::ClientGone);
                 }
                 Read::End(trailers) => {
-                    return std::future::poll_fn(|cx| {
-                        self.client.poll_end(cx, trailers.as_deref())
-                    })
-                    .await;
+                    return end(self.client, self.snapshot, trailers.as_deref()).await;
                 }
                 Read::Failed => {
                     self.client.break_off();
@@ -240,18 +243,18 @@ impl<C: Client> Exchange<'_, C> {
         range::parse(value, self.snapshot.settings.limits.ranges)
     }
 
-    /// The bytes of the one range the request asks for, if `object` has parts and they cover it.
-    pub(crate) fn covered(&self, object: &Object) -> Option<(Range<u64>, Bytes)> {
+    /// Whether `object` has parts, and they cover the one range the request asks for.
+    pub(crate) fn is_covered(&self, object: &Object) -> bool {
         let Content::Ranges(ranges) = &object.content else {
-            return None;
+            return false;
         };
-        let specs = self.asked_ranges(object)?;
-        let mut wanted = range::resolve(&specs, ranges.complete_len());
-        if wanted.len() != 1 {
-            return None;
+        let Some(specs) = self.asked_ranges(object) else {
+            return false;
+        };
+        match &range::resolve(&specs, ranges.complete_len())[..] {
+            [wanted] => ranges.slices_of(wanted).is_some(),
+            _ => false,
         }
-        let wanted = wanted.swap_remove(0);
-        ranges.bytes_of(&wanted).map(|bytes| (wanted, bytes))
     }
 
     async fn deliver_nothing(&mut self, object: &Object, status: u16) -> Result<(), Failure> {
@@ -329,10 +332,18 @@ impl<C: Client> Exchange<'_, C> {
         wanted: Range<u64>,
     ) -> Result<(), Failure> {
         let length = wanted.end - wanted.start;
-        let complete = match &object.content {
-            Content::Whole(body) => body.known_len(),
-            Content::Ranges(ranges) => Some(ranges.complete_len()),
+        // What is sent is taken hold of before the head promises it.
+        let (complete, source) = match &object.content {
+            Content::Whole(body) => (
+                body.known_len(),
+                body.reader(wanted.start).map(Source::Body),
+            ),
+            Content::Ranges(ranges) => {
+                let slices = ranges.slices_of(&wanted).map(Source::Slices);
+                (Some(ranges.complete_len()), slices)
+            }
         };
+        let source = source.ok_or(OriginFailure::Broken)?;
         self.begin_partial(object);
         let content_range = range::ContentRange {
             range: Some((wanted.start, wanted.end - 1)),
@@ -343,16 +354,16 @@ impl<C: Client> Exchange<'_, C> {
         content_range.write(out);
         out.extend_from_slice(b"\r\n");
         self.client.end_head(Framing::Length(length), true);
-        match &object.content {
-            Content::Ranges(ranges) => {
-                let bytes = ranges.bytes_of(&wanted).ok_or(OriginFailure::Broken)?;
+        match source {
+            Source::Body(reader) => self.follow(reader, Some(length)).await,
+            Source::Slices(slices) => {
+                for group in slices.chunks(MOST_SLICES) {
+                    let group: Vec<&[u8]> = group.iter().map(|slice| &slice[..]).collect();
+                    send(self.client, self.snapshot, &group).await?;
+                }
                 self.outcome.body_bytes = length;
-                send(self.client, self.snapshot, &[&bytes]).await
+                Ok(())
             }
-            Content::Whole(body) => match body.reader(wanted.start) {
-                Some(reader) => self.follow(reader, Some(length)).await,
-                None => Err(OriginFailure::Broken.into()),
-            },
         }
     }
 

@@ -300,7 +300,7 @@ impl<C: Client> Exchange<'_, C> {
                 forwarded: "miss",
             }),
             Some(_) => Step::Hit(object, serving),
-            None if self.covered(&object).is_some() => Step::Hit(object, serving),
+            None if self.is_covered(&object) => Step::Hit(object, serving),
             None => miss(object, "partial"),
         }
     }
@@ -322,6 +322,11 @@ impl<C: Client> Exchange<'_, C> {
     /// Answers with an error of ours.
     async fn refuse(&mut self, refused: Refused) -> Result<(), Failure> {
         let Refused { status, why } = refused;
+        if self.outcome.status != 0 {
+            // Another head is out already: this one would be taken for a part of its body.
+            self.client.break_off();
+            return Err(Failure::ClientGone);
+        }
         self.worker.stats.increment(Counter::Synthesized);
         match status {
             408 => self.worker.stats.increment(Counter::RequestTimeouts),

@@ -7,7 +7,7 @@
 //! ```
 
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use forebay_http::Method;
@@ -211,7 +211,7 @@ impl Talk<'_, '_> {
     fn poll(
         &mut self,
         client: &mut impl Client,
-        cx: &mut std::task::Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Result<Event, Failure>> {
         if !self.upload.is_over()
             && let Poll::Ready(result) = self.upload.poll(client, &mut self.origin, cx)
@@ -269,11 +269,28 @@ pub(crate) async fn send(
     snapshot: &Snapshot,
     data: &[&[u8]],
 ) -> Result<(), Failure> {
+    in_time(client, snapshot, |client, cx| client.poll_send(cx, data)).await
+}
+
+/// Ends the body of a response, with the same patience.
+pub(crate) async fn end(
+    client: &mut impl Client,
+    snapshot: &Snapshot,
+    trailers: Option<&[u8]>,
+) -> Result<(), Failure> {
+    in_time(client, snapshot, |client, cx| client.poll_end(cx, trailers)).await
+}
+
+async fn in_time<C: Client>(
+    client: &mut C,
+    snapshot: &Snapshot,
+    mut write: impl FnMut(&mut C, &mut Context<'_>) -> Poll<Result<(), Failure>>,
+) -> Result<(), Failure> {
     let limit = snapshot.settings.timeouts.send;
     let mut armed = false;
     let mut seen = client.written();
     let result = std::future::poll_fn(|cx| {
-        if let Poll::Ready(sent) = client.poll_send(cx, data) {
+        if let Poll::Ready(sent) = write(client, cx) {
             return Poll::Ready(sent);
         }
         if client.written() > seen {

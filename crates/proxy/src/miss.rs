@@ -76,10 +76,17 @@ impl<C: Client> Exchange<'_, C> {
             // Time has passed: an object must be judged by the clock of its arrival.
             self.moment = self.worker.now();
             match landing {
-                Landing::Stored(object) => match self.judge_landed(object) {
-                    Some(step) => return Ok(step),
-                    None => known = self.find_again(),
-                },
+                Landing::Stored(object) => {
+                    let selects = object.selects(&self.request.head.fields, self.policy);
+                    if let Some(step) = self.judge_landed(Arc::clone(&object)) {
+                        return Ok(step);
+                    }
+                    if selects && object.whole().is_some() {
+                        // It needs the origin's word each time: nobody waits for others' words.
+                        return self.fetch_missing(None, Some(object)).await;
+                    }
+                    known = self.find_again();
+                }
                 Landing::NotShared => {
                     self.outcome.part = Part::HitForMiss;
                     return self.fetch_missing(None, known).await;

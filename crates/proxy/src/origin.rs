@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use forebay_http::ResponseHead;
+use forebay_http::fields::{FieldId, Fields, each_member};
 use forebay_http::framing::{self, BodyLength};
 use forebay_stats::Counter;
 use forebay_upstream::{Connection, Pool};
@@ -28,6 +29,8 @@ pub(crate) struct Origin {
     /// Bytes of the response read so far.
     pub(crate) received: u64,
     keep_alive: bool,
+    /// How long the origin says that it keeps an idle connection.
+    patience_ms: u64,
     broken: bool,
     /// The request went out whole.
     pub(crate) request_sent: bool,
@@ -51,6 +54,7 @@ impl Origin {
             head: worker.take_head(),
             received: 0,
             keep_alive: true,
+            patience_ms: u64::MAX,
             broken: false,
             request_sent: false,
         })
@@ -142,6 +146,7 @@ impl Origin {
         let head = &mut self.head;
         let length = framing::response_body(&head.fields, head.http10, head.status, is_head)?;
         self.keep_alive = framing::keeps_alive(&head.fields, head.http10);
+        self.patience_ms = stated_patience_ms(&head.fields);
         framing::remove_hop_by_hop(&mut head.fields);
         let limits = &snapshot.settings.limits;
         self.incoming = Incoming::new(length, limits.chunk_extension_bytes, limits.trailer_bytes);
@@ -236,12 +241,16 @@ impl Origin {
             connection,
             output,
             head,
+            patience_ms,
             ..
         } = *self;
         worker.put_scratch(output.into_buffer());
         worker.put_head(head);
-        if reusable {
-            let until = now_ms + snapshot.settings.timeouts.upstream_keep_alive.as_millis() as u64;
+        // An idle connection of one worker is of no use to another that waits for a slot.
+        let limited = pool.settings.max_connections.is_some();
+        if reusable && !(limited && snapshot.settings.server.workers > 1) {
+            let own_ms = snapshot.settings.timeouts.upstream_keep_alive.as_millis() as u64;
+            let until = now_ms + own_ms.min(patience_ms);
             worker
                 .idle
                 .put(connection, pool.settings.idle_connections, until);
@@ -252,4 +261,18 @@ impl Origin {
     pub(crate) fn tunnel(&mut self) -> (&mut forebay_upstream::Stream, &mut Buffer) {
         (&mut self.connection.stream, &mut self.input)
     }
+}
+
+/// `Keep-Alive: timeout=5`, less half a second: a request sent at the last moment meets a closed
+/// connection.
+fn stated_patience_ms(fields: &Fields) -> u64 {
+    let mut patience = u64::MAX;
+    for value in fields.all(FieldId::KeepAlive) {
+        each_member(value, |member| {
+            if let Some(seconds) = member.strip_prefix(b"timeout=").and_then(framing::number) {
+                patience = seconds.saturating_mul(1000).saturating_sub(500);
+            }
+        });
+    }
+    patience
 }

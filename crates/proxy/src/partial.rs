@@ -43,7 +43,8 @@ impl<C: Client> Exchange<'_, C> {
         let head = fetched.origin.head.clone();
         let most = self.snapshot.settings.cache.max_object_bytes;
         self.outcome.stored = last - first < most;
-        let body = relay::run(self, fetched, Some(most)).await?;
+        let capture = self.outcome.stored.then_some(most);
+        let body = relay::run(self, fetched, capture).await?;
         if let Some(bytes) = body.filter(|bytes| bytes.len() as u64 == last - first + 1) {
             let withheld = withheld(&head);
             let empty = Body::complete(self.worker.cache().budget(), &[]);

@@ -10,6 +10,7 @@ use forebay_cache::Object;
 use forebay_cache::flight::Lead;
 use forebay_http::cache_control::RequestDirectives;
 use forebay_http::framing::BodyLength;
+use forebay_http::{FieldId, Method};
 
 use crate::client::{Client, Framing};
 use crate::exchange::Exchange;
@@ -60,6 +61,17 @@ impl Refresh {
             outcome: Outcome::default(),
             extra: Vec::new(),
         };
+        // What is asked for is the object, whatever the request that found it stale wanted of it.
+        let head = &mut exchange.request.head;
+        head.method = Method::Get;
+        for id in [
+            FieldId::Range,
+            FieldId::IfRange,
+            FieldId::CacheControl,
+            FieldId::Pragma,
+        ] {
+            head.fields.remove(id);
+        }
         let changes = changes_for(Some(&self.known), false);
         match exchange.ask(&changes, false).await {
             Ok(fetched) => {

@@ -1,8 +1,10 @@
 //! A response from the origin to one client, as it comes.
 
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use forebay_cache::budget::{Budget, Charge};
 use forebay_cache::object::write_status_line;
 use forebay_http::Method;
 use forebay_http::fields::FieldId;
@@ -22,42 +24,72 @@ pub(crate) async fn run<C: Client>(
 ) -> Result<Option<Vec<u8>>, Failure> {
     let is_head = exchange.request.head.method == Method::Head;
     exchange.begin_relay(&fetched, is_head).await?;
-    let mut captured = capture.map(|_| Vec::new());
-    loop {
-        match next(exchange, &mut fetched).await {
-            Ok(Some(range)) => {
-                let bytes = fetched.origin.body_bytes(range.clone());
-                exchange.outcome.body_bytes += bytes.len() as u64;
-                if let (Some(kept), Some(most)) = (&mut captured, capture) {
-                    kept.extend_from_slice(bytes);
-                    if kept.len() as u64 > most {
-                        captured = None;
-                    }
-                }
-                send(exchange, &mut fetched, range.clone()).await?;
-                fetched.origin.consume(range.end);
-            }
-            Ok(None) => break,
-            Err(failure) => {
-                exchange.outcome.detail = match failure {
-                    Failure::Origin(failure) => failure.reason(),
-                    _ => "",
-                };
-                // The head is out: the client can only be shown that this is not the whole.
-                exchange.client.break_off();
-                return Err(Failure::ClientGone);
-            }
-        }
+    let budget = exchange.worker.cache().budget();
+    let mut captured = capture.map(|most| Capture::new(budget, most));
+    let relayed = body(exchange, &mut fetched, &mut captured).await;
+    if let Err(failure) = relayed {
+        exchange.outcome.detail = match failure {
+            Failure::Origin(failure) => failure.reason(),
+            Failure::Client(refused) => refused.why,
+            Failure::ClientGone => "",
+        };
+        // The head is out: the client can only be shown that this is not the whole.
+        exchange.client.break_off();
+        return Err(Failure::ClientGone);
     }
-    let trailers = fetched.origin.trailers();
-    std::future::poll_fn(|cx| exchange.client.poll_end(cx, trailers)).await?;
+    let trailers: Option<Box<[u8]>> = fetched.origin.trailers().map(Into::into);
     if fetched.upload.is_over() {
         let pool = exchange.snapshot.pool(exchange.site);
         fetched
             .origin
             .release(pool, exchange.snapshot, exchange.now_ms());
     }
-    Ok(captured)
+    crate::fetch::end(exchange.client, exchange.snapshot, trailers.as_deref()).await?;
+    Ok(captured.and_then(|capture| capture.kept))
+}
+
+async fn body<C: Client>(
+    exchange: &mut Exchange<'_, C>,
+    fetched: &mut Fetched,
+    captured: &mut Option<Capture>,
+) -> Result<(), Failure> {
+    while let Some(range) = next(exchange, fetched).await? {
+        let bytes = fetched.origin.body_bytes(range.clone());
+        exchange.outcome.body_bytes += bytes.len() as u64;
+        if let Some(capture) = captured {
+            capture.add(bytes);
+        }
+        send(exchange, fetched, range.clone()).await?;
+        fetched.origin.consume(range.end);
+    }
+    Ok(())
+}
+
+/// A copy of a body that passes, counted in the budget and given up when it grows too large.
+struct Capture {
+    kept: Option<Vec<u8>>,
+    most: u64,
+    charge: Charge,
+}
+
+impl Capture {
+    fn new(budget: &Arc<Budget>, most: u64) -> Self {
+        Self {
+            kept: Some(Vec::new()),
+            most,
+            charge: Charge::new(budget),
+        }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let Some(kept) = &mut self.kept else { return };
+        kept.extend_from_slice(bytes);
+        self.charge.set(kept.capacity() as u64);
+        if kept.len() as u64 > self.most || self.charge.budget().excess() > 0 {
+            self.kept = None;
+            self.charge.set(0);
+        }
+    }
 }
 
 /// Waits for more of the body, while what is left of the request's goes out.

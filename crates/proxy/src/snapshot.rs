@@ -65,6 +65,7 @@ impl Snapshot {
             cache_limits: CacheLimits {
                 waiters: limits.waiters,
                 variants: limits.variants,
+                object_bytes: settings.cache.max_object_bytes,
             },
             via: format!("1.1 {}", settings.server.name).into_bytes(),
             via_line: format!("Via: 1.1 {}\r\n", settings.server.name).into_bytes(),

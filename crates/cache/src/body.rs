@@ -50,11 +50,19 @@ struct Growing {
     open: usize,
     state: State,
     window: Option<u64>,
-    readers: Vec<Option<u64>>,
-    wakers: Vec<Waker>,
+    readers: Vec<Option<Place>>,
     writer: Option<Waker>,
     trailers: Option<Box<[u8]>>,
     charge: Charge,
+}
+
+/// Where a reader stands.
+#[derive(Debug)]
+struct Place {
+    at: u64,
+    waker: Option<Waker>,
+    /// It was too slow for the others: what comes next for it is gone.
+    left_behind: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +101,6 @@ impl Body {
                 state: State::Growing,
                 window,
                 readers: Vec::new(),
-                wakers: Vec::new(),
                 writer: None,
                 trailers: None,
                 charge: Charge::new(budget),
@@ -131,6 +138,11 @@ impl Body {
         self.whole.get().is_none() && self.growing.lock().window.is_some()
     }
 
+    /// Whether anyone is reading it while it grows.
+    pub fn has_readers(&self) -> bool {
+        self.whole.get().is_none() && self.growing.lock().slowest().is_some()
+    }
+
     /// Bytes it holds in memory.
     pub fn memory_bytes(&self) -> u64 {
         self.growing.lock().charge.bytes()
@@ -150,7 +162,11 @@ impl Body {
                 growing.readers.push(None);
                 growing.readers.len() - 1
             });
-        growing.readers[slot] = Some(from);
+        growing.readers[slot] = Some(Place {
+            at: from,
+            waker: None,
+            left_behind: false,
+        });
         drop(growing);
         Some(Reader {
             body: Arc::clone(self),
@@ -198,7 +214,12 @@ impl Whole {
 
 impl Growing {
     fn slowest(&self) -> Option<u64> {
-        self.readers.iter().flatten().copied().min()
+        let following = self
+            .readers
+            .iter()
+            .flatten()
+            .filter(|place| !place.left_behind);
+        following.map(|place| place.at).min()
     }
 
     /// Drops what every reader has passed.
@@ -217,7 +238,12 @@ impl Growing {
     }
 
     fn wake_readers(&mut self) {
-        self.wakers.drain(..).for_each(Waker::wake);
+        let wakers = self
+            .readers
+            .iter_mut()
+            .flatten()
+            .filter_map(|place| place.waker.take());
+        wakers.for_each(Waker::wake);
     }
 
     /// Copies the pieces of the allocation that was just filled into one exact chunk.
@@ -313,7 +339,18 @@ impl Writer {
 
     /// Whether anyone is reading.
     pub fn has_readers(&self) -> bool {
-        self.body.growing.lock().slowest().is_some()
+        self.body.has_readers()
+    }
+
+    /// Gives up the readers that hold all others back; they learn that they have not got it all.
+    pub fn leave_slowest_behind(&self) {
+        let mut growing = self.body.growing.lock();
+        let slowest = growing.slowest();
+        for place in growing.readers.iter_mut().flatten() {
+            place.left_behind |= Some(place.at) == slowest;
+        }
+        growing.wake_readers();
+        growing.drop_passed();
     }
 
     /// The body is complete; `trailers` are the field lines that followed it.
@@ -395,10 +432,18 @@ impl Reader {
             drop(growing);
             return Poll::Ready(self.take(whole.chunks.iter(), 0, max, out));
         }
+        if growing.readers[self.slot]
+            .as_ref()
+            .is_some_and(|place| place.left_behind)
+        {
+            return Poll::Ready(Read::Failed);
+        }
         if self.at < growing.len {
             let start = growing.start;
             let read = self.take(growing.pieces.iter(), start, max, out);
-            growing.readers[self.slot] = Some(self.at);
+            if let Some(place) = &mut growing.readers[self.slot] {
+                place.at = self.at;
+            }
             if growing.window.is_some() {
                 growing.drop_passed();
                 if let Some(writer) = growing.writer.take() {
@@ -411,12 +456,8 @@ impl Reader {
             State::Complete => Poll::Ready(Read::End(growing.trailers.clone())),
             State::Failed => Poll::Ready(Read::Failed),
             State::Growing => {
-                if !growing
-                    .wakers
-                    .iter()
-                    .any(|waker| waker.will_wake(cx.waker()))
-                {
-                    growing.wakers.push(cx.waker().clone());
+                if let Some(place) = &mut growing.readers[self.slot] {
+                    place.waker = Some(cx.waker().clone());
                 }
                 Poll::Pending
             }

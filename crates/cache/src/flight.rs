@@ -8,6 +8,7 @@
 //! A flight lasts from the miss to the response's head; the body is then
 //! followed through the object.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
@@ -72,21 +73,32 @@ impl Flight {
 
 /// One who waits for a fetch.
 #[derive(Debug)]
-pub struct Waiter(Arc<Flight>);
+pub struct Waiter {
+    flight: Arc<Flight>,
+    /// Its place among the wakers, once it has one.
+    place: Cell<Option<usize>>,
+}
 
 impl Waiter {
     pub(crate) fn new(flight: &Arc<Flight>) -> Self {
         flight.waiters.fetch_add(1, Relaxed);
-        Self(Arc::clone(flight))
+        Self {
+            flight: Arc::clone(flight),
+            place: Cell::new(None),
+        }
     }
 
     /// Ready with the outcome once there is one.
     pub fn poll(&self, cx: &mut Context<'_>) -> Poll<Landing> {
-        match &mut *self.0.state.lock() {
+        match &mut *self.flight.state.lock() {
             State::Landed(landing) => Poll::Ready(landing.clone()),
             State::Open(wakers) => {
-                if !wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
-                    wakers.push(cx.waker().clone());
+                match self.place.get().and_then(|place| wakers.get_mut(place)) {
+                    Some(waker) => waker.clone_from(cx.waker()),
+                    None => {
+                        self.place.set(Some(wakers.len()));
+                        wakers.push(cx.waker().clone());
+                    }
                 }
                 Poll::Pending
             }
@@ -101,7 +113,7 @@ impl Waiter {
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        self.0.waiters.fetch_sub(1, Relaxed);
+        self.flight.waiters.fetch_sub(1, Relaxed);
     }
 }
 

@@ -179,7 +179,12 @@ impl Cache {
         {
             return Turn::Landed(Arc::clone(object));
         }
-        match &entry.flight {
+        // A fetch that began before the resource changed is not joined.
+        let flight = entry
+            .flight
+            .as_ref()
+            .filter(|flight| !flight.invalidated.load(Relaxed));
+        match flight {
             Some(flight) if flight.waiters() < limits.waiters => Turn::Wait(Waiter::new(flight)),
             Some(_) => Turn::Alone,
             None if entry.is_shunned(now_ms) => Turn::Shunned,
@@ -242,7 +247,10 @@ impl Cache {
             &self.budget,
         ));
         let outdated = lead.as_ref().is_some_and(Lead::is_outdated);
-        if !outdated {
+        if outdated {
+            // Those who waited may have asked after the change: it is not for them.
+            object.invalidate();
+        } else {
             self.put(key, Arc::clone(&object), limits);
         }
         if let Some(mut lead) = lead {

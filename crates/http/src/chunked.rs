@@ -6,6 +6,7 @@
 //! might understand differently is an error, because that is how requests are
 //! smuggled: bare LF or CR, sizes of doubtful form, control bytes.
 
+use crate::fields::FieldId;
 use crate::head::is_token;
 
 /// The end of a body without trailers.
@@ -172,6 +173,21 @@ impl Decoder {
             self.state = self.step(b)?;
             at += 1;
         }
+    }
+
+    /// [`Decoder::trailers`] without the fields that mean something to those who forward or
+    /// cache: in a trailer section they would pass by every check and rewriting of the head
+    /// (RFC 9110 section 6.5.1). Entity tags may stay.
+    pub fn forwardable_trailers(&self) -> Vec<u8> {
+        let is_plain = |line: &&[u8]| {
+            let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
+            matches!(
+                FieldId::of(name),
+                FieldId::Other | FieldId::ETag | FieldId::ContentMd5
+            )
+        };
+        let lines = self.trailers().split_inclusive(|&byte| byte == b'\n');
+        lines.filter(is_plain).collect::<Vec<_>>().concat()
     }
 
     /// The trailer fields, each as sent and checked, `Name: value\r\n`, without

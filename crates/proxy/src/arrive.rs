@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use forebay_cache::body::Body;
+use forebay_cache::flight::Lead;
 use forebay_cache::groups::Mark;
 use forebay_cache::merge;
 use forebay_cache::object::{Content, Draft};
@@ -208,7 +209,13 @@ impl<C: Client> Exchange<'_, C> {
         purpose: &mut Purpose,
         known: &Arc<Object>,
     ) -> Step {
-        let merged = merge::updated(&known.parsed_head(), &fetched.origin.head);
+        let mut merged = merge::updated(&known.parsed_head(), &fetched.origin.head);
+        if !fetched.origin.head.fields.has(FieldId::Date) {
+            // RFC 9110 section 6.6.1: what is confirmed now is not as old as it was.
+            merged.fields.remove(FieldId::Date);
+        }
+        let changed_meanwhile = purpose.lead.as_ref().is_some_and(Lead::is_outdated)
+            || (self.worker.cache().is_invalid(known) && !purpose.was_invalid);
         let arrival = Arrival {
             method: &Method::Get,
             request: &self.request.head.fields,
@@ -222,7 +229,7 @@ impl<C: Client> Exchange<'_, C> {
         let assessed = terms::assess(&arrival);
         self.outcome.part = Part::Revalidated;
         let object = match (assessed, known.whole()) {
-            (Ok(terms), Some(body)) => {
+            (Ok(terms), Some(body)) if !changed_meanwhile => {
                 let withheld = withheld(&merged);
                 self.keep_for_client(&merged, &withheld);
                 let draft = self.draft(&merged, terms, &withheld, Content::Whole(Arc::clone(body)));
@@ -235,7 +242,7 @@ impl<C: Client> Exchange<'_, C> {
                 Arc::clone(known)
             }
         };
-        if let Some(lead) = purpose.lead.take() {
+        if let Some(lead) = purpose.lead.take().filter(|_| !changed_meanwhile) {
             lead.stored(&object);
         }
         fetched
@@ -298,6 +305,9 @@ impl<C: Client> Exchange<'_, C> {
                     tail: Bytes::new(),
                 };
                 fill.spawn();
+                if self.client.wants_nothing() {
+                    return Ok(Step::Finish);
+                }
                 self.deliver(&object).await
             }
         }

@@ -31,6 +31,11 @@ pub(crate) trait Client {
     /// Whether the client may be sent interim responses and chunks.
     fn is_http10(&self) -> bool;
 
+    /// Whether nobody is there to take what is sent.
+    fn wants_nothing(&self) -> bool {
+        false
+    }
+
     /// How the request's body is framed.
     fn body_length(&self) -> BodyLength;
 

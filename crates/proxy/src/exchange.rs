@@ -189,7 +189,10 @@ impl Exchange<'_, H1> {
         loop {
             step = match step {
                 Step::Lookup => self.lookup(),
-                Step::Hit(object, serving) => self.hit(object, serving).await?,
+                Step::Hit(object, serving) => match self.hit(object, serving).await {
+                    Ok(next) => next,
+                    Err(failure) => return Box::pin(self.give_up(failure)).await,
+                },
                 Step::Finish => return Ok(()),
                 // The rest of the machine is large and kept out of the connection's own size.
                 rare => return Box::pin(self.run_slowly(rare)).await,
@@ -209,15 +212,21 @@ impl Exchange<'_, H1> {
             };
             step = match done {
                 Ok(next) => next,
-                Err(Failure::Client(refused)) => return self.refuse(refused).await,
-                Err(Failure::Origin(failure)) => {
-                    self.outcome.detail = failure.reason();
-                    return self
-                        .refuse(Refused::new(failure.status(), failure.reason()))
-                        .await;
-                }
-                Err(Failure::ClientGone) => return Err(Failure::ClientGone),
+                Err(failure) => return self.give_up(failure).await,
             };
+        }
+    }
+
+    /// Answers with what went wrong, if there is someone to answer.
+    async fn give_up(&mut self, failure: Failure) -> Result<(), Failure> {
+        match failure {
+            Failure::Client(refused) => self.refuse(refused).await,
+            Failure::Origin(failure) => {
+                self.outcome.detail = failure.reason();
+                let refused = Refused::new(failure.status(), failure.reason());
+                self.refuse(refused).await
+            }
+            Failure::ClientGone => Err(Failure::ClientGone),
         }
     }
 }
@@ -229,6 +238,7 @@ impl<C: Client> Exchange<'_, C> {
         self.request.secure = false;
         if head.fields.has_any(SPECIAL) {
             if crate::h1::wants_upgrade(head) {
+                self.request.filter_cookies(self.policy);
                 return Step::Upgrade;
             }
             // What the origin will not see must not choose what is stored for others.
@@ -243,7 +253,8 @@ impl<C: Client> Exchange<'_, C> {
         if !self.request.head.method.is_get_or_head() {
             return Step::Pass("method");
         }
-        if self.policy.pass {
+        let has_rules = !self.snapshot.settings.sites[self.site].paths.is_empty();
+        if self.policy.pass || (has_rules && self.request.is_path_ambiguous()) {
             return Step::Pass("bypass");
         }
         if self.client.has_more_body() {

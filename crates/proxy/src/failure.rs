@@ -1,5 +1,6 @@
 //! What can go wrong in an exchange: who, what, and which status the client gets.
 
+use forebay_cache::flight::Lead;
 use forebay_http::chunked::ChunkError;
 use forebay_http::framing::FramingError;
 use forebay_http::head::HeadError;
@@ -73,6 +74,16 @@ impl OriginFailure {
             Self::TimedOut => "the origin did not answer in time",
             Self::Invalid(what) => what,
             Self::Shared { reason, .. } => reason,
+        }
+    }
+}
+
+impl OriginFailure {
+    /// Tells those who wait. A failure that this request alone may have caused is not theirs:
+    /// the next of them takes over.
+    pub(crate) fn tell(self, lead: Lead) {
+        if matches!(self, Self::Connect(_) | Self::TimedOut) {
+            lead.failed(self.status(), self.reason());
         }
     }
 }

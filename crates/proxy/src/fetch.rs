@@ -10,8 +10,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use forebay_http::Method;
 use forebay_http::framing::BodyLength;
+use forebay_http::{FieldId, Method};
 use forebay_stats::Counter;
 use forebay_upstream::{Pool, acquire};
 
@@ -241,6 +241,7 @@ impl Talk<'_, '_> {
         }
         let head = &mut self.origin.head;
         forebay_http::framing::remove_hop_by_hop(&mut head.fields);
+        head.fields.remove(FieldId::ContentLength);
         let mut text = Vec::new();
         forebay_cache::object::write_status_line(head.status, &head.reason, &mut text);
         head.fields.write_to(&mut text);

@@ -33,6 +33,7 @@ pub(crate) struct Fill {
 impl Fill {
     /// Goes on beside the exchange that began it.
     pub(crate) fn spawn(self) {
+        self.worker.note_filling(self.writer.body());
         tokio::task::spawn_local(self.run());
     }
 
@@ -75,7 +76,12 @@ impl Fill {
         kept: &mut bool,
     ) -> Result<Option<Box<[u8]>>, OriginFailure> {
         loop {
-            std::future::poll_fn(|cx| self.writer.poll_room(cx)).await;
+            let room = std::future::poll_fn(|cx| self.writer.poll_room(cx));
+            let patience = self.snapshot.settings.timeouts.send;
+            if timer.within(patience, room).await.is_err() {
+                self.writer.leave_slowest_behind();
+                continue;
+            }
             if !*kept && !self.writer.has_readers() {
                 return Err(OriginFailure::Broken);
             }

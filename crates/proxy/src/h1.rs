@@ -42,6 +42,8 @@ pub(crate) struct H1 {
     output: Outgoing,
     incoming: Incoming,
     body_length: BodyLength,
+    /// The client waits for 100 before it sends its body, or for a final answer not to send it.
+    expecting: bool,
     body_read: u64,
     /// Bytes of the body that were found in the input and not yet consumed.
     lent: usize,
@@ -84,6 +86,7 @@ impl H1 {
             output: Outgoing::default(),
             incoming: Incoming::none(),
             body_length: BodyLength::None,
+            expecting: false,
             body_read: 0,
             lent: 0,
             body_limit: u64::MAX,
@@ -139,9 +142,12 @@ impl H1 {
             loop {
                 let filled = self.input.filled();
                 // A head in many pieces is looked at again only where it grew.
-                let whole_limit = filled.len() >= snapshot.request_limits.line_bytes;
-                if !filled.is_empty() && (scanned == 0 || whole_limit || find_end(filled, scanned))
-                {
+                let limits = &snapshot.request_limits;
+                let look = scanned == 0
+                    || (scanned <= limits.line_bytes && filled.len() > limits.line_bytes)
+                    || (scanned < limits.head_bytes && filled.len() >= limits.head_bytes)
+                    || find_end(filled, scanned);
+                if look && !filled.is_empty() {
                     match head.parse(filled, &snapshot.request_limits) {
                         Ok(Some(taken)) => {
                             self.input.consume(taken);
@@ -161,7 +167,8 @@ impl H1 {
                 }
             }
             if self.timer.poll_elapsed(cx, &mut armed, limit, false) {
-                return Poll::Ready(if self.input.is_empty() {
+                // An empty line behind the request before is not a request.
+                return Poll::Ready(if self.input.filled().iter().all(u8::is_ascii_whitespace) {
                     Received::Nothing
                 } else {
                     Received::Refused(Refused::new(408, "the request did not come in time"))
@@ -203,6 +210,7 @@ impl H1 {
             self.keep_alive.set(false);
         })?;
         self.body_length = length;
+        self.expecting = length != BodyLength::None && head.fields.has(FieldId::Expect);
         if length == BodyLength::None {
             return Ok(());
         }
@@ -371,6 +379,7 @@ impl Client for H1 {
     }
 
     fn stage_interim(&mut self, head: &[u8]) {
+        self.expecting &= !head.starts_with(b"HTTP/1.1 100");
         self.output.stage().extend_from_slice(head);
         self.output.stage().extend_from_slice(b"\r\n");
     }
@@ -384,7 +393,8 @@ impl Client for H1 {
         if framing == Framing::Stream && !chunked && has_body {
             self.keep_alive.set(false);
         }
-        if self.worker.is_draining() {
+        // Whether a body follows that was never asked for, only the client knows.
+        if self.worker.is_draining() || self.expecting {
             self.keep_alive.set(false);
         }
         let keep = self.keep_alive.get();

@@ -94,7 +94,7 @@ impl Incoming {
                 Event::Data { start, end, .. } => Ok(Piece::Data(start..end)),
                 Event::NeedMore { consumed } => Ok(Piece::Starved(consumed)),
                 Event::End { consumed } => {
-                    let trailers = decoder.trailers();
+                    let trailers = decoder.forwardable_trailers();
                     self.trailers = (!trailers.is_empty()).then(|| trailers.into());
                     self.left = Left::Nothing;
                     Ok(Piece::End(consumed))

@@ -44,6 +44,8 @@ pub(crate) struct Purpose {
     pub(crate) store: bool,
     /// What was changed in the request.
     pub(crate) changes: Changes,
+    /// `known` was known to be outdated when it was asked for.
+    pub(crate) was_invalid: bool,
 }
 
 impl<C: Client> Exchange<'_, C> {
@@ -167,11 +169,15 @@ impl<C: Client> Exchange<'_, C> {
             known.as_deref(),
             self.request.head.fields.has(FieldId::Range),
         );
+        let was_invalid = known
+            .as_ref()
+            .is_some_and(|known| self.worker.cache().is_invalid(known));
         let mut purpose = Purpose {
             lead,
             known,
             store: true,
             changes,
+            was_invalid,
         };
         loop {
             match self.ask(&purpose.changes, false).await {
@@ -182,7 +188,7 @@ impl<C: Client> Exchange<'_, C> {
                 },
                 Err(failure) => {
                     if let (Failure::Origin(failure), Some(lead)) = (failure, purpose.lead.take()) {
-                        lead.failed(failure.status(), failure.reason());
+                        failure.tell(lead);
                     }
                     return self.failed(failure, purpose.known.as_ref());
                 }
@@ -279,6 +285,7 @@ impl<C: Client> Exchange<'_, C> {
             known: None,
             store,
             changes,
+            was_invalid: false,
         };
         match self.arrived(fetched, &mut purpose).await? {
             Some(step) => Ok(step),
@@ -333,6 +340,7 @@ impl Exchange<'_, H1> {
             known: None,
             store: false,
             changes,
+            was_invalid: false,
         };
         if fetched.origin.head.status != 101 {
             return match self.arrived(fetched, &mut purpose).await? {

@@ -81,11 +81,12 @@ impl Refresh {
                     known,
                     store: true,
                     changes,
+                    was_invalid: false,
                 };
                 // Whatever the step would be, there is nobody to take it.
                 let _ = exchange.arrived(fetched, &mut purpose).await;
             }
-            Err(Failure::Origin(failure)) => self.lead.failed(failure.status(), failure.reason()),
+            Err(Failure::Origin(failure)) => failure.tell(self.lead),
             Err(_) => {}
         }
     }
@@ -103,6 +104,10 @@ impl Client for Nobody {
     }
 
     fn is_http10(&self) -> bool {
+        true
+    }
+
+    fn wants_nothing(&self) -> bool {
         true
     }
 

@@ -22,6 +22,9 @@ pub(crate) async fn run<C: Client>(
     mut fetched: Fetched,
     capture: Option<u64>,
 ) -> Result<Option<Vec<u8>>, Failure> {
+    if exchange.client.wants_nothing() {
+        return Ok(None);
+    }
     let is_head = exchange.request.head.method == Method::Head;
     exchange.begin_relay(&fetched, is_head).await?;
     let budget = exchange.worker.cache().budget();
@@ -42,7 +45,7 @@ pub(crate) async fn run<C: Client>(
         let pool = exchange.snapshot.pool(exchange.site);
         fetched
             .origin
-            .release(pool, exchange.snapshot, exchange.now_ms());
+            .release(pool, exchange.snapshot, exchange.worker.now_ms());
     }
     crate::fetch::end(exchange.client, exchange.snapshot, trailers.as_deref()).await?;
     Ok(captured.and_then(|capture| capture.kept))
@@ -100,10 +103,20 @@ async fn next<C: Client>(
     if fetched.origin.is_complete() {
         return Ok(None);
     }
-    let limit: Duration = exchange.snapshot.settings.timeouts.response_body;
+    let timeouts = &exchange.snapshot.settings.timeouts;
+    let limit: Duration = if fetched.upload.is_over() {
+        timeouts.response_body
+    } else {
+        timeouts.response_body.max(timeouts.request_body)
+    };
     let mut armed = false;
+    let mut taken = fetched.upload.taken;
     let waiting = std::future::poll_fn(|cx| {
         poll_upload(exchange, fetched, cx)?;
+        if fetched.upload.taken > taken {
+            taken = fetched.upload.taken;
+            armed = false;
+        }
         if let Poll::Ready(read) = fetched.origin.poll_body(cx) {
             return Poll::Ready(read.map_err(Failure::from));
         }

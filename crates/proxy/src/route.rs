@@ -126,6 +126,25 @@ impl Request {
         uri::split_path(&self.target).0
     }
 
+    /// Whether the origin may take the path for another than the one that rules are matched
+    /// against: it has dot segments, or slashes and dots that are hidden by encoding.
+    pub(crate) fn is_path_ambiguous(&self) -> bool {
+        let path = self.path();
+        let mut segments = path.split(|&byte| byte == b'/');
+        let is_hidden = |at: usize| {
+            let code = path.get(at + 1..at + 3).unwrap_or_default();
+            [b"2e", b"2f", b"5c"]
+                .iter()
+                .any(|hidden| code.eq_ignore_ascii_case(*hidden))
+        };
+        path.contains(&b'\\')
+            || segments.any(|segment| segment == b"." || segment == b"..")
+            || path
+                .iter()
+                .enumerate()
+                .any(|(at, &byte)| byte == b'%' && is_hidden(at))
+    }
+
     /// Drops cookies that the policy ignores.
     pub(crate) fn filter_cookies(&mut self, policy: &Policy) {
         let filters = !policy.ignore_cookies.is_empty() || policy.keep_cookies.is_some();

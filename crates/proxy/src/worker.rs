@@ -6,12 +6,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
 use forebay_cache::Cache;
+use forebay_cache::body::Body;
 use forebay_config::settings::ListenAddress;
 use forebay_http::{RequestHead, ResponseHead};
 use forebay_stats::{Counter, Registry, WorkerStats};
@@ -66,6 +67,8 @@ pub(crate) struct Worker {
     )]
     requests: RefCell<Vec<Box<Request>>>,
     heads: RefCell<Vec<ResponseHead>>,
+    /// Bodies being fetched here, perhaps for clients of other workers.
+    filling: RefCell<Vec<Weak<Body>>>,
     scratch: RefCell<Vec<Vec<u8>>>,
     /// A moment on both clocks.
     clock: Cell<(Instant, u64)>,
@@ -110,6 +113,7 @@ impl Worker {
             generation: Cell::new(shared.generation.load(Relaxed)),
             requests: RefCell::default(),
             heads: RefCell::default(),
+            filling: RefCell::default(),
             scratch: RefCell::default(),
             connections: Cell::new(0),
             draining: Cell::new(false),
@@ -189,6 +193,24 @@ impl Worker {
         }
     }
 
+    /// Notes a body that is being fetched here.
+    pub(crate) fn note_filling(&self, body: &Arc<Body>) {
+        let mut filling = self.filling.borrow_mut();
+        if filling.len() == filling.capacity() {
+            filling.retain(|body| body.upgrade().is_some_and(|body| body.whole().is_none()));
+        }
+        filling.push(Arc::downgrade(body));
+    }
+
+    /// Whether somebody reads a body that is being fetched here.
+    fn is_followed(&self) -> bool {
+        let filling = self.filling.borrow();
+        filling
+            .iter()
+            .filter_map(Weak::upgrade)
+            .any(|body| body.has_readers())
+    }
+
     pub(crate) fn take_scratch(&self) -> Vec<u8> {
         self.scratch.borrow_mut().pop().unwrap_or_default()
     }
@@ -265,6 +287,9 @@ pub(crate) async fn run(shared: Arc<Shared>, mut orders: mpsc::UnboundedReceiver
     worker.timers.end_idle();
     while worker.connections.get() > 0 {
         worker.emptied.notified().await;
+    }
+    while worker.is_followed() {
+        tokio::time::sleep(TICK).await;
     }
     ticking.abort();
 }

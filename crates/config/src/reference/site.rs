@@ -32,7 +32,7 @@ pub(crate) static POOL: &[Setting<Pool>] = &[
         "pool",
         "\"unlimited\"",
         "10",
-        "Connections to each server at once; other requests wait in a queue (`timeouts.queue`).",
+        "Connections to each server at once; other requests wait in a queue (`timeouts.queue`). With several workers such connections are not kept idle.",
     ),
     Setting::count("idle_connections", |pool: &mut Pool, n| {
         pool.idle_connections = saturate(n);

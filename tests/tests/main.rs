@@ -14,6 +14,7 @@ mod bodies;
 mod framing_chunks;
 mod framing_request;
 mod framing_response;
+mod hostile_framing;
 mod malformed_request;
 mod poisoning;
 mod reuse;

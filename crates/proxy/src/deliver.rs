@@ -91,9 +91,10 @@ impl<C: Client> Exchange<'_, C> {
             for (slice, chunk) in slices.iter_mut().zip(group) {
                 *slice = chunk;
             }
-            send(self.client, self.snapshot, &slices[..group.len()]).await?;
+            let slices = &slices[..group.len()];
+            send(self.client, self.snapshot, slices).await?;
+            self.outcome.body_bytes += slices.iter().map(|slice| slice.len() as u64).sum::<u64>();
         }
-        self.outcome.body_bytes = whole.len();
         Ok(())
     }
 

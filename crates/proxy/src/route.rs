@@ -3,7 +3,7 @@
 use forebay_cache::key::{self, Place};
 use forebay_config::settings::{Policy, Server};
 use forebay_http::cache_control::RequestDirectives;
-use forebay_http::fields::{FieldId, set};
+use forebay_http::fields::{FieldId, each_member, set};
 use forebay_http::uri::{self, Target};
 use forebay_http::{Method, query};
 
@@ -12,12 +12,18 @@ use crate::forward::Peer;
 use crate::snapshot::Snapshot;
 use crate::worker::Request;
 
+/// Servers of our name that a request may pass; some are in front of each other on purpose.
+const MOST_PASSES: usize = 8;
+
 impl Request {
     /// Fills in host, authority and target and finds the site.
     pub(crate) fn route(&mut self, snapshot: &Snapshot) -> Result<usize, Refused> {
         if let Err(refused) = self.read_target() {
             self.forget_host();
             return Err(refused);
+        }
+        if self.head.fields.has(FieldId::Via) && self.passed_here(snapshot) >= MOST_PASSES {
+            return Err(Refused::new(508, "the request goes in a circle"));
         }
         let site = snapshot.site(&self.host);
         let site = site.ok_or(Refused::new(421, "no site has this host"))?;
@@ -90,6 +96,15 @@ impl Request {
         self.host_field.clear();
         self.host_field.extend_from_slice(authority);
         Ok(())
+    }
+
+    /// How often `Via` says that servers of our name have passed it on (RFC 9110 section 7.6.3).
+    fn passed_here(&self, snapshot: &Snapshot) -> usize {
+        let mut passes = 0;
+        for value in self.head.fields.all(FieldId::Via) {
+            each_member(value, |entry| passes += usize::from(entry == snapshot.via));
+        }
+        passes
     }
 
     /// RFC 9110 section 7.6.2: with none left, the request is answered here.

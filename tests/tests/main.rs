@@ -43,6 +43,8 @@ mod cache_validation;
 mod cache_vary;
 mod coalescing;
 mod coalescing_apart;
+mod hostile_cache;
+mod hostile_races;
 
 mod drain;
 mod garbage;

@@ -131,6 +131,7 @@ impl<C: Client> Exchange<'_, C> {
                     Poll::Pending => match self.client.poll_send(cx, &[]) {
                         // While the body makes no progress, the head must not wait for it.
                         Poll::Ready(Err(failure)) => Poll::Ready(Err(failure)),
+                        _ if self.client.poll_gone(cx) => Poll::Ready(Err(Failure::ClientGone)),
                         _ => Poll::Pending,
                     },
                     Poll::Ready(read) => Poll::Ready(Ok(read)),

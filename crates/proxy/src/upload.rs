@@ -93,14 +93,14 @@ impl Upload {
                     }
                     return Poll::Pending;
                 }
-                State::Reading => match ready!(client.poll_body(cx))? {
-                    Some(range) => {
-                        self.taken += range.len() as u64;
-                        self.state = State::Writing(range);
-                    }
-                    None => {
-                        self.trailers = client.body_trailers().map(Into::into);
-                        self.state = State::Ending;
+                State::Reading => match client.poll_body(cx) {
+                    Poll::Ready(piece) => self.take(piece?, client),
+                    Poll::Pending => {
+                        // The head does not wait for the body's first byte.
+                        if ready!(origin.poll_send(cx, &[])).is_ok() {
+                            return Poll::Pending;
+                        }
+                        self.state = State::Refused;
                     }
                 },
                 State::Writing(range) => {
@@ -122,5 +122,18 @@ impl Upload {
                 }
             }
         }
+    }
+
+    fn take(&mut self, piece: Option<Range<usize>>, client: &impl Client) {
+        self.state = match piece {
+            Some(range) => {
+                self.taken += range.len() as u64;
+                State::Writing(range)
+            }
+            None => {
+                self.trailers = client.body_trailers().map(Into::into);
+                State::Ending
+            }
+        };
     }
 }

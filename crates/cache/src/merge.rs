@@ -23,8 +23,10 @@ const OF_THE_BODY: u64 = set(&[
 pub fn updated(stored: &ResponseHead, newer: &ResponseHead) -> ResponseHead {
     let mut merged = stored.clone();
     let replaces = |id: FieldId| id.bit() & OF_THE_BODY == 0 || id == FieldId::ContentType;
-    // Age and Date belong to the response that was generated last; a stored Age must not outlive it.
+    // Age and Date belong to the response that was generated last: what is confirmed now is not
+    // as old as it was, also where the newer response does not say when it is (RFC 9110 section 6.6.1).
     merged.fields.remove(FieldId::Age);
+    merged.fields.remove(FieldId::Date);
     for field in newer.fields.iter().filter(|field| replaces(field.id)) {
         merged
             .fields
@@ -72,5 +74,18 @@ mod tests {
         let expected =
             "ETag: \"a\"\r\nX-B: b\r\nContent-Encoding: gzip\r\nx-a: 3\r\nx-a: 4\r\nX-C: c\r\n";
         assert_eq!(String::from_utf8_lossy(&out), expected);
+    }
+
+    #[test]
+    fn a_stored_date_does_not_outlive_the_confirmation() {
+        let stored = head(&[("Date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("Age", "5")]);
+        let undated = updated(&stored, &head(&[("X-A", "1")]));
+        assert!(!undated.fields.has(FieldId::Date) && !undated.fields.has(FieldId::Age));
+        let newer = head(&[("Date", "Sun, 13 Sep 2020 12:26:40 GMT")]);
+        let dated = updated(&stored, &newer);
+        assert_eq!(
+            dated.fields.get(FieldId::Date),
+            newer.fields.get(FieldId::Date)
+        );
     }
 }

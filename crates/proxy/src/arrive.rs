@@ -209,11 +209,7 @@ impl<C: Client> Exchange<'_, C> {
         purpose: &mut Purpose,
         known: &Arc<Object>,
     ) -> Step {
-        let mut merged = merge::updated(&known.parsed_head(), &fetched.origin.head);
-        if !fetched.origin.head.fields.has(FieldId::Date) {
-            // RFC 9110 section 6.6.1: what is confirmed now is not as old as it was.
-            merged.fields.remove(FieldId::Date);
-        }
+        let merged = merge::updated(&known.parsed_head(), &fetched.origin.head);
         let changed_meanwhile = purpose.lead.as_ref().is_some_and(Lead::is_outdated)
             || (self.worker.cache().is_invalid(known) && !purpose.was_invalid);
         let arrival = Arrival {

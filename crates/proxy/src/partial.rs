@@ -90,9 +90,6 @@ impl<C: Client> Exchange<'_, C> {
             return None;
         }
         let mut merged = merge::updated(&known.parsed_head(), head);
-        if !head.fields.has(FieldId::Date) {
-            merged.fields.remove(FieldId::Date);
-        }
         merged.status = 200;
         merged.reason = b"OK".to_vec();
         let mut probe = Fetched {

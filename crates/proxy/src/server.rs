@@ -247,7 +247,7 @@ impl Handle {
     /// Its listeners and pools at this moment.
     pub fn status(&self) -> ServerStatus {
         let snapshot = self.control.shared.snapshot.load();
-        let now_ms = forebay_now_ms();
+        let now_ms = worker::unix_ms();
         let pools = snapshot.pools.iter().flat_map(|pool| {
             pool.servers().iter().map(|server| PoolStatus {
                 pool: pool.name.clone(),
@@ -401,21 +401,20 @@ fn spawn(
     orders: mpsc::UnboundedReceiver<Order>,
 ) -> io::Result<JoinHandle<()>> {
     let shared = Arc::clone(shared);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build_local(tokio::runtime::LocalOptions::default());
-    drop(runtime?);
+    // A runtime cannot move to its thread; a first one tells here whether one can be had.
+    drop(event_loop()?);
     std::thread::Builder::new()
         .name(format!("worker-{number}"))
-        .spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build_local(tokio::runtime::LocalOptions::default());
-            match runtime {
-                Ok(runtime) => runtime.block_on(worker::run(shared, orders)),
-                Err(error) => tracing::error!("a worker cannot start: {error}"),
-            }
+        .spawn(move || match event_loop() {
+            Ok(event_loop) => event_loop.block_on(worker::run(shared, orders)),
+            Err(error) => tracing::error!("a worker cannot start: {error}"),
         })
+}
+
+fn event_loop() -> io::Result<tokio::runtime::LocalRuntime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build_local(tokio::runtime::LocalOptions::default())
 }
 
 fn resolve(shared: &Shared) {
@@ -438,11 +437,6 @@ fn spawn_resolver(control: &Arc<Control>) -> io::Result<JoinHandle<()>> {
                 }
             }
         })
-}
-
-fn forebay_now_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as u64)
 }
 
 impl fmt::Display for StartError {

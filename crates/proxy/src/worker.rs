@@ -156,11 +156,7 @@ impl Worker {
 
     /// Follows the wall clock, which may be set.
     fn set_clock(&self) {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        self.clock.set((
-            Instant::now(),
-            since.map_or(0, |since| since.as_millis() as u64),
-        ));
+        self.clock.set((Instant::now(), unix_ms()));
     }
 
     pub(crate) fn log(&self) -> std::cell::Ref<'_, WorkerLog> {
@@ -240,6 +236,12 @@ impl Worker {
             exchange::serve(&worker, stream, peer, number).await;
         });
     }
+}
+
+/// Milliseconds since the Unix epoch by the system's clock.
+pub(crate) fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as u64)
 }
 
 /// A connection in the counts, until dropped.

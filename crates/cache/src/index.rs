@@ -88,6 +88,12 @@ pub enum Found {
     OtherVariants,
     /// Nothing is stored under the key.
     Nothing,
+    /// Nothing is stored or being fetched, for until then the response is taken for one that
+    /// is not shared: who finds this need not ask whose turn it is.
+    Shunned {
+        /// Milliseconds since the Unix epoch; it may have passed.
+        until_ms: u64,
+    },
 }
 
 /// Whose turn it is to ask the origin.
@@ -149,8 +155,13 @@ impl Cache {
         };
         match entry.select(request, policy) {
             Some(object) => Found::Object(Arc::clone(object)),
-            None if entry.variants.is_empty() => Found::Nothing,
-            None => Found::OtherVariants,
+            None if !entry.variants.is_empty() => Found::OtherVariants,
+            None => match &entry.shun {
+                Some(shun) if entry.flight.is_none() => Found::Shunned {
+                    until_ms: shun.until_ms,
+                },
+                _ => Found::Nothing,
+            },
         }
     }
 

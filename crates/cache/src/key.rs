@@ -51,6 +51,15 @@ pub fn write(
     request: &Fields,
     out: &mut Vec<u8>,
 ) {
+    if let [KeyPart::Host, KeyPart::Path, KeyPart::Query] = policy.key[..]
+        && !filters_query(policy)
+    {
+        // The parts that most sites have, in one piece: 100 instructions less.
+        out.extend_from_slice(if place.secure { &[1] } else { &[] });
+        out.extend_from_slice(place.host);
+        out.extend_from_slice(target);
+        return;
+    }
     let (path, search) = uri::split_path(target);
     if !policy.key.contains(&KeyPart::Host) {
         out.extend_from_slice(place.site.as_bytes());
@@ -155,6 +164,14 @@ mod tests {
             key(&by_cookie, "/a?q", "a=b; tier=gold"),
             "shop\0/a\0gold\0"
         );
+    }
+
+    #[test]
+    fn the_key_of_most_sites_is_host_and_target() {
+        let plain = Policy::default();
+        for target in ["/", "/a", "/a?", "/a?b", "/a?b?c", "*"] {
+            assert_eq!(key(&plain, target, ""), format!("shop.example{target}"));
+        }
     }
 
     #[test]

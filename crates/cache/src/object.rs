@@ -287,11 +287,17 @@ fn write_head(draft: &Draft<'_>, out: &mut Vec<u8>) -> (Span, Span) {
     (etag, language)
 }
 
+/// The digits of a status, which is below 1000.
+#[inline]
+pub fn status_digits(status: u16) -> [u8; 3] {
+    [status / 100 % 10, status / 10 % 10, status % 10].map(|digit| b'0' + digit as u8)
+}
+
 /// Appends `HTTP/1.1 200 OK\r\n`.
 pub fn write_status_line(status: u16, reason: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(b"HTTP/1.1 ");
-    out.extend_from_slice(itoa::Buffer::new().format(status).as_bytes());
-    out.push(b' ');
+    let mut start = *b"HTTP/1.1 000 ";
+    start[9..12].copy_from_slice(&status_digits(status));
+    out.extend_from_slice(&start);
     out.extend_from_slice(reason);
     out.extend_from_slice(b"\r\n");
 }

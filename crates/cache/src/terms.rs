@@ -247,6 +247,9 @@ pub fn assess(arrival: &Arrival<'_>) -> Result<Terms, Refusal> {
 fn directives(fields: &Fields, policy: &Policy, device: &str) -> (ResponseDirectives, bool) {
     for name in &policy.targeted_fields {
         let values = fields.named(name.as_bytes());
+        if values.clone().next().is_none() {
+            continue;
+        }
         let found = if name.eq_ignore_ascii_case("Surrogate-Control") {
             targeted::parse_surrogate(values, device.as_bytes())
         } else {

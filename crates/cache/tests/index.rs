@@ -136,7 +136,7 @@ fn publish(
 fn find(cache: &Cache, key: u8, kind: u8) -> Option<Arc<Object>> {
     match cache.find(&cache.key(&text(key)), &request(kind), &Policy::default()) {
         Found::Object(object) => Some(object),
-        Found::OtherVariants | Found::Nothing => None,
+        Found::OtherVariants | Found::Nothing | Found::Shunned { .. } => None,
     }
 }
 

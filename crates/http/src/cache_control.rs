@@ -85,9 +85,11 @@ impl RequestDirectives {
     /// Reads all `Cache-Control` lines of a request.
     pub fn parse<'a>(values: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut found = Self::default();
-        for member in values.flat_map(members) {
-            let (name, argument) = directive(member);
-            found.apply(name, argument);
+        for value in values {
+            for member in members(value) {
+                let (name, argument) = directive(member);
+                found.apply(name, argument);
+            }
         }
         found
     }
@@ -113,9 +115,11 @@ impl ResponseDirectives {
     /// Reads all `Cache-Control` lines of a response.
     pub fn parse<'a>(values: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut found = Self::default();
-        for member in values.flat_map(members) {
-            let (name, argument) = directive(member);
-            found.apply(name, argument);
+        for value in values {
+            for member in members(value) {
+                let (name, argument) = directive(member);
+                found.apply(name, argument);
+            }
         }
         found
     }

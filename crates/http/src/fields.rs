@@ -5,154 +5,7 @@
 //! A value is reused from request to request so that its buffers are
 //! allocated once in a connection's life, not once a request.
 
-macro_rules! known_fields {
-    ($($variant:ident = $name:literal,)*) => {
-        /// The fields that Forebay looks at; every other is `Other`.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        #[repr(u8)]
-        pub enum FieldId {
-            /// A field that only passes through.
-            Other,
-            $(#[doc = $name] $variant,)*
-        }
-
-        const KNOWN: &[(FieldId, &str)] = &[$((FieldId::$variant, $name),)*];
-        const NAMES: &[&str] = &["", $($name,)*];
-    };
-}
-
-known_fields! {
-    AcceptEncoding = "Accept-Encoding",
-    AcceptLanguage = "Accept-Language",
-    AcceptRanges = "Accept-Ranges",
-    Age = "Age",
-    Authorization = "Authorization",
-    CacheControl = "Cache-Control",
-    CacheGroups = "Cache-Groups",
-    CacheGroupInvalidation = "Cache-Group-Invalidation",
-    CacheStatus = "Cache-Status",
-    Connection = "Connection",
-    ContentEncoding = "Content-Encoding",
-    ContentLanguage = "Content-Language",
-    ContentLength = "Content-Length",
-    ContentLocation = "Content-Location",
-    ContentMd5 = "Content-MD5",
-    ContentRange = "Content-Range",
-    ContentType = "Content-Type",
-    Cookie = "Cookie",
-    Date = "Date",
-    ETag = "ETag",
-    Expect = "Expect",
-    Expires = "Expires",
-    Forwarded = "Forwarded",
-    Host = "Host",
-    IfMatch = "If-Match",
-    IfModifiedSince = "If-Modified-Since",
-    IfNoneMatch = "If-None-Match",
-    IfRange = "If-Range",
-    IfUnmodifiedSince = "If-Unmodified-Since",
-    KeepAlive = "Keep-Alive",
-    LastModified = "Last-Modified",
-    Location = "Location",
-    MaxForwards = "Max-Forwards",
-    Pragma = "Pragma",
-    ProxyAuthenticate = "Proxy-Authenticate",
-    ProxyAuthenticationInfo = "Proxy-Authentication-Info",
-    ProxyAuthorization = "Proxy-Authorization",
-    ProxyConnection = "Proxy-Connection",
-    Range = "Range",
-    Referer = "Referer",
-    RetryAfter = "Retry-After",
-    Server = "Server",
-    SetCookie = "Set-Cookie",
-    SurrogateCapability = "Surrogate-Capability",
-    SurrogateControl = "Surrogate-Control",
-    Te = "TE",
-    Trailer = "Trailer",
-    TransferEncoding = "Transfer-Encoding",
-    Upgrade = "Upgrade",
-    UserAgent = "User-Agent",
-    Vary = "Vary",
-    Via = "Via",
-    XForwardedFor = "X-Forwarded-For",
-    XForwardedHost = "X-Forwarded-Host",
-    XForwardedProto = "X-Forwarded-Proto",
-}
-
-const SLOTS: usize = 256;
-
-const fn slot(name: &[u8]) -> usize {
-    let first = (name[0] | 0x20) as usize;
-    let middle = (name[name.len() / 2] | 0x20) as usize;
-    let last = (name[name.len() - 1] | 0x20) as usize;
-    (name.len() * 37 + first * 11 + middle * 5 + last * 3) % SLOTS
-}
-
-/// Open addressing over the known names; 0 ends a probe.
-const TABLE: [u8; SLOTS] = {
-    let mut table = [0u8; SLOTS];
-    let mut i = 0;
-    while i < KNOWN.len() {
-        let mut at = slot(KNOWN[i].1.as_bytes());
-        while table[at] != 0 {
-            at = (at + 1) % SLOTS;
-        }
-        table[at] = i as u8 + 1;
-        i += 1;
-    }
-    table
-};
-
-/// Whether two tokens are the same but for case. Setting the bit of case makes only letters of
-/// the two cases equal, for no other two bytes of a token differ in it alone.
-#[inline]
-fn same_name(known: &[u8], name: &[u8]) -> bool {
-    const CASE: u64 = 0x2020_2020_2020_2020;
-    if known.len() != name.len() {
-        return false;
-    }
-    let (mut a, mut b) = (known, name);
-    while let (Some((x, rest_a)), Some((y, rest_b))) =
-        (a.split_first_chunk(), b.split_first_chunk())
-    {
-        if (u64::from_le_bytes(*x) ^ u64::from_le_bytes(*y)) & !CASE != 0 {
-            return false;
-        }
-        (a, b) = (rest_a, rest_b);
-    }
-    a.iter().zip(b).all(|(x, y)| (x ^ y) & !0x20 == 0)
-}
-
-impl FieldId {
-    /// The identity of a name, whatever its case.
-    #[inline]
-    pub fn of(name: &[u8]) -> Self {
-        if name.is_empty() {
-            return Self::Other;
-        }
-        let mut at = slot(name);
-        loop {
-            let Some((id, known)) = (TABLE[at] as usize).checked_sub(1).map(|i| KNOWN[i]) else {
-                return Self::Other;
-            };
-            if same_name(known.as_bytes(), name) {
-                return id;
-            }
-            at = (at + 1) % SLOTS;
-        }
-    }
-
-    /// The name as it is written; empty for `Other`.
-    pub fn name(self) -> &'static str {
-        NAMES[self as usize]
-    }
-
-    /// This field's bit in [`Fields::present`].
-    #[inline]
-    pub const fn bit(self) -> u64 {
-        1 << (self as u8)
-    }
-}
+pub use crate::field_id::FieldId;
 
 /// A set of field identities, for [`Fields::has_any`].
 pub const fn set(ids: &[FieldId]) -> u64 {
@@ -165,13 +18,16 @@ pub const fn set(ids: &[FieldId]) -> u64 {
     bits
 }
 
+/// Where a line lies.
 #[derive(Clone, Copy, Debug)]
-struct Line {
-    id: FieldId,
-    name_len: u16,
-    start: u32,
-    value_start: u32,
-    value_len: u32,
+pub(crate) struct Line {
+    pub(crate) id: FieldId,
+    /// It lies as it is written: the name, a colon and a space, the value, CRLF.
+    pub(crate) plain: bool,
+    pub(crate) name_len: u16,
+    pub(crate) start: u32,
+    pub(crate) value_start: u32,
+    pub(crate) value_len: u32,
 }
 
 /// One field line.
@@ -262,6 +118,16 @@ impl Fields {
             .map(|line| self.field(line).value)
     }
 
+    /// The value of a field's line, if there is exactly one.
+    #[inline]
+    pub fn only(&self, id: FieldId) -> Option<&[u8]> {
+        let mut lines = self.lines.iter().filter(|line| line.id == id);
+        match (lines.next(), lines.next()) {
+            (Some(line), None) => Some(self.field(line).value),
+            _ => None,
+        }
+    }
+
     /// The values of all lines of a field.
     #[inline]
     pub fn all(&self, id: FieldId) -> impl Iterator<Item = &[u8]> + Clone {
@@ -320,9 +186,35 @@ impl Fields {
 
     /// Appends every line as `Name: value\r\n`.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        for field in self.iter() {
-            write_line(out, field.name, field.value);
+        self.write_without(0, out);
+    }
+
+    /// Appends every line but those of the fields in the [`set`] `dropped`.
+    ///
+    /// Lines that lie beside each other as they are written are copied in one piece.
+    pub fn write_without(&self, dropped: u64, out: &mut Vec<u8>) {
+        let mut run = 0..0;
+        for line in self
+            .lines
+            .iter()
+            .filter(|line| line.id.bit() & dropped == 0)
+        {
+            if !line.plain {
+                out.extend_from_slice(&self.bytes[run]);
+                run = 0..0;
+                let field = self.field(line);
+                write_line(out, field.name, field.value);
+                continue;
+            }
+            let start = line.start as usize;
+            let end = line.value_start as usize + line.value_len as usize + 2;
+            if start != run.end {
+                out.extend_from_slice(&self.bytes[run]);
+                run = start..start;
+            }
+            run.end = end;
         }
+        out.extend_from_slice(&self.bytes[run]);
     }
 
     /// Takes over the bytes that lines noted with [`Fields::note_line`] lie in.
@@ -333,37 +225,23 @@ impl Fields {
 
     /// Notes a line of a head that [`Fields::take_over`] will copy whole.
     #[inline]
-    pub(crate) fn note_line(
-        &mut self,
-        id: FieldId,
-        start: usize,
-        name_len: usize,
-        value: (usize, usize),
-    ) {
-        self.lines.push(Line {
-            id,
-            name_len: name_len as u16,
-            start: start as u32,
-            value_start: value.0 as u32,
-            value_len: value.1 as u32,
-        });
-        self.present |= id.bit();
+    pub(crate) fn note_line(&mut self, line: Line) {
+        self.lines.push(line);
+        self.present |= line.id.bit();
     }
 
     #[inline]
     fn push_line(&mut self, id: FieldId, name: &[u8], value: &[u8]) {
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(name);
-        let value_start = self.bytes.len();
-        self.bytes.extend_from_slice(value);
-        self.lines.push(Line {
+        write_line(&mut self.bytes, name, value);
+        self.note_line(Line {
             id,
+            plain: true,
             name_len: name.len() as u16,
             start: start as u32,
-            value_start: value_start as u32,
+            value_start: (start + name.len() + 2) as u32,
             value_len: value.len() as u32,
         });
-        self.present |= id.bit();
     }
 
     #[inline]
@@ -424,20 +302,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_known_name_finds_itself_in_any_case() {
-        for &(id, name) in KNOWN {
-            assert_eq!(FieldId::of(name.as_bytes()), id);
-            assert_eq!(FieldId::of(name.to_ascii_uppercase().as_bytes()), id);
-            assert_eq!(FieldId::of(name.to_ascii_lowercase().as_bytes()), id);
-            assert_eq!(id.name(), name);
-        }
-        assert!(KNOWN.len() < 64, "a set of fields is 64 bits");
-        for other in ["", "X", "Content-Lengt", "Content-Lengthx", "Hosts"] {
-            assert_eq!(FieldId::of(other.as_bytes()), FieldId::Other);
-        }
-    }
-
-    #[test]
     fn removal_keeps_order_and_the_set() {
         let mut fields = Fields::new();
         fields.push(FieldId::Host, b"a");
@@ -453,6 +317,27 @@ mod tests {
         fields.retain(|field| field.id != FieldId::Other);
         assert!(!fields.has(FieldId::Other));
         assert_eq!(fields.len(), 1);
+    }
+
+    #[test]
+    fn runs_of_lines_are_written_as_one_by_one() {
+        let mut fields = Fields::new();
+        for (name, value) in [
+            ("A", "1"),
+            ("Via", "v"),
+            ("B", ""),
+            ("Age", "2"),
+            ("C", "3"),
+        ] {
+            fields.push_named(name.as_bytes(), value.as_bytes());
+        }
+        let mut out = Vec::new();
+        fields.write_without(set(&[FieldId::Via]), &mut out);
+        assert_eq!(out, b"A: 1\r\nB: \r\nAge: 2\r\nC: 3\r\n");
+        fields.remove(FieldId::Age);
+        out.clear();
+        fields.write_to(&mut out);
+        assert_eq!(out, b"A: 1\r\nVia: v\r\nB: \r\nC: 3\r\n");
     }
 
     #[test]

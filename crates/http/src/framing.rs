@@ -125,14 +125,13 @@ fn has_other_coding(fields: &Fields) -> bool {
 
 /// The value of Content-Length; equal repetitions count as one (RFC 9110 section 8.6).
 pub fn content_length(fields: &Fields) -> Result<Option<u64>, FramingError> {
-    let Some(first) = fields.get(FieldId::ContentLength) else {
+    if !fields.has(FieldId::ContentLength) {
         return Ok(None);
-    };
-    let mut length = number(first);
-    if length.is_some() && fields.count(FieldId::ContentLength) == 1 {
-        return Ok(length);
     }
-    length = None;
+    if let Some(length) = fields.only(FieldId::ContentLength).and_then(number) {
+        return Ok(Some(length));
+    }
+    let mut length = None;
     for value in fields.all(FieldId::ContentLength) {
         for member in value.split(|&byte| byte == b',') {
             let value = number(member.trim_ascii()).ok_or(FramingError::ContentLength)?;
@@ -149,14 +148,13 @@ pub fn content_length(fields: &Fields) -> Result<Option<u64>, FramingError> {
 
 /// A decimal number of at most 18 digits, nothing else.
 pub fn number(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
+    if digits.is_empty() || digits.len() > 18 {
         return None;
     }
-    Some(
-        digits
-            .iter()
-            .fold(0, |number, digit| number * 10 + u64::from(digit - b'0')),
-    )
+    digits.iter().try_fold(0, |number, digit| {
+        let digit = digit.wrapping_sub(b'0');
+        (digit < 10).then(|| number * 10 + u64::from(digit))
+    })
 }
 
 /// Whether the connection may carry another message after this one (RFC 9112 section 9.3).

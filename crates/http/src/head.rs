@@ -6,7 +6,8 @@
 //! [`RequestHead::parse`] and [`ResponseHead::parse`] fill a value that is
 //! reused, so that reading a head allocates nothing in steady state.
 
-use crate::fields::{FieldId, Fields};
+use crate::field_id::{FieldId, known_at};
+use crate::fields::{Fields, Line};
 use crate::method::Method;
 
 /// How large a head may be.
@@ -266,19 +267,22 @@ fn note_fields(
     let mut at = start;
     loop {
         let line = &input[at..];
-        match line {
-            [b'\r', b'\n', ..] => {
-                let end = at + 2;
-                return if end > limits.head_bytes {
-                    Err(HeadError::HeadTooLarge)
-                } else {
-                    Ok(Some(end))
-                };
+        // Most lines begin with a letter, above all that ends a head.
+        if line.first().is_none_or(|&first| first <= b'\r') {
+            match line {
+                [b'\r', b'\n', ..] => {
+                    let end = at + 2;
+                    return if end > limits.head_bytes {
+                        Err(HeadError::HeadTooLarge)
+                    } else {
+                        Ok(Some(end))
+                    };
+                }
+                [] | [b'\r'] => return partial(input, limits),
+                [b'\r', ..] => return Err(HeadError::BareCr),
+                [b'\n', ..] => return Err(HeadError::BareLf),
+                _ => {}
             }
-            [] | [b'\r'] => return partial(input, limits),
-            [b'\r', ..] => return Err(HeadError::BareCr),
-            [b'\n', ..] => return Err(HeadError::BareLf),
-            _ => {}
         }
         if fields.len() == limits.fields {
             return Err(HeadError::TooManyFields);
@@ -297,16 +301,9 @@ fn note_fields(
 /// took, its CRLF included.
 #[inline]
 fn field_line(line: &[u8], offset: usize, fields: &mut Fields) -> Result<Option<usize>, HeadError> {
-    // A name is short and its end mostly a colon: the bytes before it are checked together.
-    let name_len = token_len(line);
-    match line.get(name_len) {
-        None => return Ok(None),
-        Some(b':') if name_len > 0 && name_len <= usize::from(u16::MAX) => {}
-        Some(b' ' | b'\t') if name_len == 0 => return Err(HeadError::Folding),
-        Some(b' ' | b'\t') => return Err(HeadError::SpaceBeforeColon),
-        Some(b'\n') => return Err(HeadError::BareLf),
-        Some(_) => return Err(HeadError::FieldName),
-    }
+    let Some((id, name_len)) = name_at(line)? else {
+        return Ok(None);
+    };
     let value = &line[name_len + 1..];
     let len = valid_len(value);
     let Some(end) = value.get(len..len + 2) else {
@@ -318,29 +315,56 @@ fn field_line(line: &[u8], offset: usize, fields: &mut Fields) -> Result<Option<
         return Ok(None);
     };
     end_of_line(end)?;
-    let blank = value
-        .iter()
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count()
-        .min(len);
-    let trimmed = trim_end(&value[blank..len]);
-    let value_at = offset + name_len + 1 + blank;
-    fields.note_line(
-        FieldId::of(&line[..name_len]),
-        offset,
-        name_len,
-        (value_at, trimmed),
-    );
+    let value = &value[..len];
+    let begun = trim_start(value);
+    let kept = trim_end(begun);
+    let value_start = name_len + 1 + len - begun.len();
+    fields.note_line(Line {
+        id,
+        // Written again it would be the same bytes.
+        plain: value.len() == kept.len() + 1 && value[0] == b' ' && value_start == name_len + 2,
+        name_len: name_len as u16,
+        start: offset as u32,
+        value_start: (offset + value_start) as u32,
+        value_len: kept.len() as u32,
+    });
     Ok(Some(name_len + 1 + len + 2))
 }
 
-/// The length of a value without the space and tab at its end.
+/// The field that a line begins with, and the length of its name, which a colon follows.
+/// Known names are recognised by words; in the others every byte is looked at.
 #[inline]
-fn trim_end(mut value: &[u8]) -> usize {
+fn name_at(line: &[u8]) -> Result<Option<(FieldId, usize)>, HeadError> {
+    if let Some(known) = known_at(line) {
+        return Ok(Some(known));
+    }
+    let len = token_len(line);
+    match line.get(len) {
+        None => Ok(None),
+        Some(b':') if len > 0 && len <= usize::from(u16::MAX) => {
+            Ok(Some((FieldId::of(&line[..len]), len)))
+        }
+        Some(b' ' | b'\t') if len == 0 => Err(HeadError::Folding),
+        Some(b' ' | b'\t') => Err(HeadError::SpaceBeforeColon),
+        Some(b'\n') => Err(HeadError::BareLf),
+        Some(_) => Err(HeadError::FieldName),
+    }
+}
+
+#[inline]
+fn trim_start(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] = value {
+        value = rest;
+    }
+    value
+}
+
+#[inline]
+fn trim_end(mut value: &[u8]) -> &[u8] {
     while let [rest @ .., b' ' | b'\t'] = value {
         value = rest;
     }
-    value.len()
+    value
 }
 
 fn partial(input: &[u8], limits: &HeadLimits) -> Result<Option<usize>, HeadError> {
@@ -447,7 +471,13 @@ fn token_len(bytes: &[u8]) -> usize {
     at
 }
 
-/// How many bytes from the start may stand in a field value: not below 0x20 except tab, not 0x7f.
+/// Whether a byte may stand in a field value: not below 0x20 except tab, not 0x7f.
+#[inline]
+fn is_value(byte: u8) -> bool {
+    byte == b'\t' || (byte >= 0x20 && byte != 0x7f)
+}
+
+/// How many bytes from the start may stand in a field value.
 ///
 /// Eight bytes at a time: a byte with its high bit set in `low | del` is the
 /// first that may not, or a tab, which is looked at by itself.
@@ -467,12 +497,12 @@ fn valid_len(bytes: &[u8]) -> usize {
             continue;
         }
         at += (bad.trailing_zeros() / 8) as usize;
-        if bytes[at] != b'\t' {
+        if !is_value(bytes[at]) {
             return at;
         }
         at += 1;
     }
-    while at < bytes.len() && (bytes[at] == b'\t' || (bytes[at] >= 0x20 && bytes[at] != 0x7f)) {
+    while at < bytes.len() && is_value(bytes[at]) {
         at += 1;
     }
     at
@@ -562,6 +592,38 @@ mod tests {
             assert!(!find_end(&text[..end], 0));
         }
         assert!(find_end(text, text.len() - 1));
+    }
+
+    #[test]
+    fn white_space_around_a_value_is_not_passed_on() {
+        let mut head = RequestHead::default();
+        let text = b"GET / HTTP/1.1\r\nA:1\r\nB: 2\r\nC:  3\r\nD: 4 \r\nE:\t5\r\nF:\r\nG: \r\nH: 6\r\n\r\n";
+        let limits = HeadLimits {
+            fields: 8,
+            ..LIMITS
+        };
+        assert_eq!(head.parse(text, &limits), Ok(Some(text.len())));
+        let mut out = Vec::new();
+        head.fields.write_to(&mut out);
+        let expected = "A: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\nE: 5\r\nF: \r\nG: \r\nH: 6\r\n";
+        assert_eq!(String::from_utf8_lossy(&out), expected);
+    }
+
+    #[test]
+    fn the_length_of_a_value_is_that_found_byte_by_byte() {
+        let mut bytes = [b'a'; 19];
+        for at in 0..bytes.len() {
+            for first in 0..=255 {
+                for second in [0, 0x1f, 0x20, b'\t', 0x7e, 0x7f, 0x80, 0xff] {
+                    bytes = [b'a'; 19];
+                    bytes[at] = first;
+                    bytes[(at + 1) % 19] = second;
+                    let expected = bytes.iter().take_while(|byte| is_value(**byte)).count();
+                    assert_eq!(valid_len(&bytes), expected, "{:?}", bytes.escape_ascii());
+                }
+            }
+        }
+        assert_eq!(valid_len(&bytes[..0]), 0);
     }
 
     #[test]

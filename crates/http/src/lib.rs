@@ -9,6 +9,7 @@ pub mod cache_control;
 pub mod chunked;
 pub mod conditional;
 pub mod date;
+mod field_id;
 pub mod fields;
 pub mod framing;
 pub mod glob;

@@ -5,6 +5,7 @@
 //! few buffers that are in use at one moment.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Size of a buffer; a head may make it grow.
@@ -58,13 +59,18 @@ impl Buffer {
 
     /// Room to read into, at least one byte; `added` tells how much was read.
     pub(crate) fn space(&mut self) -> &mut [u8] {
+        self.space_behind(0)
+    }
+
+    /// Like [`Buffer::space`]; an empty buffer is left free for so many bytes at its start, for
+    /// what is going to be put [before](Buffer::put_before) what is read.
+    pub(crate) fn space_behind(&mut self, room: usize) -> &mut [u8] {
         if self.data.is_empty() {
             let spare = self.pool.spare.borrow_mut().pop();
             self.data = spare.unwrap_or_else(|| vec![0; BUFFER_BYTES]);
         }
         if self.start == self.end {
-            self.start = 0;
-            self.end = 0;
+            (self.start, self.end) = (room, room);
         } else if self.end == self.data.len() {
             if self.start > 0 {
                 self.data.copy_within(self.start..self.end, 0);
@@ -79,6 +85,14 @@ impl Buffer {
 
     pub(crate) fn added(&mut self, bytes: usize) {
         self.end += bytes;
+    }
+
+    /// Puts `bytes` right before a range of what is there, over what is of no more use, if they
+    /// fit. Returns both as one.
+    pub(crate) fn put_before(&mut self, range: Range<usize>, bytes: &[u8]) -> Option<&[u8]> {
+        let start = (self.start + range.start).checked_sub(bytes.len())?;
+        self.data[start..start + bytes.len()].copy_from_slice(bytes);
+        Some(&self.data[start..self.start + range.end])
     }
 
     /// Gives the memory back if there is nothing in it.
@@ -126,6 +140,12 @@ mod tests {
         assert!(!buffer.space().is_empty(), "a full buffer grows");
         assert_eq!(&buffer.filled()[..3], [7, 7, 8]);
         drop(buffer);
+        let mut behind = Buffer::new(&pool);
+        behind.space_behind(4)[..4].copy_from_slice(b"body");
+        behind.added(4);
+        assert_eq!(behind.put_before(1..3, b"head"), Some(&b"headod"[..]));
+        assert_eq!(behind.put_before(0..4, b"a head"), None);
+        drop(behind);
         let mut one = Buffer::new(&pool);
         one.space();
         one.release_if_empty();

@@ -60,6 +60,12 @@ pub(crate) trait Client {
     /// Where status line and field lines of the final response are written.
     fn head(&mut self) -> &mut Vec<u8>;
 
+    /// The head, ended, when the body is sent as it is and nothing is written yet. Whoever sends
+    /// it otherwise empties it.
+    fn unsent_head(&mut self) -> Option<&mut Vec<u8>> {
+        None
+    }
+
     /// Ends the head; the framing fields are added here. `has_body` is false for HEAD.
     fn end_head(&mut self, framing: Framing, has_body: bool);
 

@@ -82,7 +82,7 @@ impl<C: Client> Exchange<'_, C> {
         self.client
             .end_head(framing(object.status(), Some(whole.len())), !is_head);
         let chunks = whole.chunks();
-        self.outcome.first_byte_us = self.elapsed_us();
+        self.note_first_byte();
         if is_head || chunks.is_empty() {
             return flush(self.client, self.snapshot).await;
         }
@@ -113,7 +113,7 @@ impl<C: Client> Exchange<'_, C> {
         self.write_fields(object);
         self.client
             .end_head(framing(object.status(), body.known_len()), !is_head);
-        self.outcome.first_byte_us = self.elapsed_us();
+        self.note_first_byte();
         if is_head {
             return flush(self.client, self.snapshot).await;
         }
@@ -431,7 +431,7 @@ impl<C: Client> Exchange<'_, C> {
         write_status_line(206, reason_phrase(206).as_bytes(), out);
         out.extend_from_slice(&stored[fields..]);
         self.write_fields(object);
-        self.outcome.first_byte_us = self.elapsed_us();
+        self.note_first_byte();
     }
 
     /// The fields that depend on the moment: Age, Via, Cache-Status.
@@ -448,16 +448,26 @@ impl<C: Client> Exchange<'_, C> {
             out.extend_from_slice(itoa::Buffer::new().format(age).as_bytes());
             out.extend_from_slice(b"\r\n");
         }
-        out.extend_from_slice(&self.snapshot.via_line);
         if self.policy.cache_status {
             let ttl = Some(terms.ttl_ms(now_ms).max(-(1 << 40)));
-            self.outcome
-                .write_cache_status(&self.snapshot.settings.server.name, ttl, out);
+            out.extend_from_slice(&self.snapshot.via_and_status);
+            self.outcome.end_cache_status(ttl, out);
+        } else {
+            out.extend_from_slice(&self.snapshot.via_line);
         }
     }
 
+    /// Microseconds since the request was received.
     pub(crate) fn elapsed_us(&self) -> u64 {
-        self.started.elapsed().as_micros() as u64
+        self.worker.now().us - self.started.us
+    }
+
+    /// Notes for the log when the first byte goes out; without one the clock is not read.
+    #[inline]
+    pub(crate) fn note_first_byte(&mut self) {
+        if self.worker.log().enabled() {
+            self.outcome.first_byte_us = self.elapsed_us();
+        }
     }
 }
 

@@ -23,7 +23,6 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
 
 use forebay_cache::terms::{Doubt, Serving};
 use forebay_cache::{Found, Object};
@@ -42,6 +41,7 @@ use crate::failure::{Failure, Refused};
 use crate::fetch;
 use crate::forward::Peer;
 use crate::h1::{H1, Received};
+use crate::moment::Moment;
 use crate::outcome::{Outcome, Part};
 use crate::snapshot::Held;
 use crate::worker::{Request, Worker};
@@ -57,9 +57,9 @@ pub(crate) struct Exchange<'a, C> {
     pub(crate) policy: &'a Policy,
     /// The request's own terms; none unless the policy heeds them.
     pub(crate) directives: RequestDirectives,
-    pub(crate) started: Instant,
+    pub(crate) started: Moment,
     /// The moment its decisions are made by, on both clocks; it moves on after each wait.
-    pub(crate) moment: (Instant, u64),
+    pub(crate) moment: Moment,
     /// When the origin was last asked, in milliseconds since the epoch.
     pub(crate) asked_ms: u64,
     /// How many invalidations of groups there had been then.
@@ -93,6 +93,18 @@ pub(crate) struct Missing {
     pub(crate) known: Option<Arc<Object>>,
     /// The reason to forward, in RFC 9211's words.
     pub(crate) forwarded: &'static str,
+    /// Responses for this key were not shared lately: it is nobody's turn.
+    pub(crate) shunned: bool,
+}
+
+impl Missing {
+    /// Nothing that could be of use.
+    fn nothing(forwarded: &'static str) -> Self {
+        Self {
+            forwarded,
+            ..Self::default()
+        }
+    }
 }
 
 /// Serves one client connection until it ends.
@@ -152,7 +164,7 @@ async fn exchange(worker: &Rc<Worker>, client: &mut H1, request: &mut Request) -
         site,
         policy,
         directives: RequestDirectives::default(),
-        started: moment.0,
+        started: moment,
         moment,
         asked_ms: 0,
         asked_groups: 0,
@@ -270,13 +282,11 @@ impl<C: Client> Exchange<'_, C> {
         let key = cache.key(&self.request.key);
         match cache.find(&key, &self.request.head.fields, self.policy) {
             Found::Object(object) => self.judge(object),
-            Found::OtherVariants => Step::Miss(Missing {
-                known: None,
-                forwarded: "vary-miss",
-            }),
-            Found::Nothing => Step::Miss(Missing {
-                known: None,
-                forwarded: "uri-miss",
+            Found::OtherVariants => Step::Miss(Missing::nothing("vary-miss")),
+            Found::Nothing => Step::Miss(Missing::nothing("uri-miss")),
+            Found::Shunned { until_ms } => Step::Miss(Missing {
+                shunned: until_ms > self.now_ms(),
+                ..Missing::nothing("uri-miss")
             }),
         }
     }
@@ -287,7 +297,7 @@ impl<C: Client> Exchange<'_, C> {
         let miss = |object, forwarded| {
             Step::Miss(Missing {
                 known: Some(object),
-                forwarded,
+                ..Missing::nothing(forwarded)
             })
         };
         if self.worker.cache().is_invalid(&object) {
@@ -295,10 +305,7 @@ impl<C: Client> Exchange<'_, C> {
         }
         if !object.terms.is_worth_keeping(self.now_ms()) {
             self.worker.cache().remove(&object);
-            return Step::Miss(Missing {
-                known: None,
-                forwarded: "stale",
-            });
+            return Step::Miss(Missing::nothing("stale"));
         }
         match serving {
             Serving::Validate(Doubt::Request) => return miss(object, "request"),
@@ -306,10 +313,9 @@ impl<C: Client> Exchange<'_, C> {
             _ => {}
         }
         match object.whole() {
-            Some(body) if body.is_windowed() || body.failed() => Step::Miss(Missing {
-                known: None,
-                forwarded: "miss",
-            }),
+            Some(body) if body.is_windowed() || body.failed() => {
+                Step::Miss(Missing::nothing("miss"))
+            }
             Some(_) => Step::Hit(object, serving),
             None if self.is_covered(&object) => Step::Hit(object, serving),
             None => miss(object, "partial"),
@@ -389,7 +395,7 @@ impl<C: Client> Exchange<'_, C> {
         if outcome.part.is_from_cache() {
             stats.add(Counter::BytesFromCache, outcome.body_bytes);
         }
-        let duration_us = self.started.elapsed().as_micros() as u64;
+        let duration_us = self.elapsed_us();
         let timing = if outcome.part.is_from_cache() {
             Timing::Hit
         } else {
@@ -440,7 +446,7 @@ impl<C: Client> Exchange<'_, C> {
     /// The moment its decisions are made by, in milliseconds since the epoch.
     #[inline]
     pub(crate) fn now_ms(&self) -> u64 {
-        self.moment.1
+        self.moment.unix_ms
     }
 
     /// Composes the cache key.

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use forebay_config::settings::{Forwarded, Server};
-use forebay_http::fields::{Field, FieldId, Fields, set, write_line};
+use forebay_http::fields::{FieldId, Fields, set, write_line};
 use forebay_http::{Method, negotiate};
 
 use crate::snapshot::Snapshot;
@@ -96,8 +96,9 @@ pub(crate) fn write_head(
     out.push(b' ');
     let asterisk = request.head.method == Method::Options && request.head.target == b"*";
     out.extend_from_slice(if asterisk { b"*" } else { &request.target });
-    out.extend_from_slice(b" HTTP/1.1\r\n");
-    write_line(out, b"Host", &request.authority);
+    out.extend_from_slice(b" HTTP/1.1\r\nHost: ");
+    out.extend_from_slice(&request.authority);
+    out.extend_from_slice(b"\r\n");
     let dropped = REPLACED
         | if changes.unconditional { CONDITIONS } else { 0 }
         | if changes.whole || changes.range.is_some() {
@@ -105,10 +106,13 @@ pub(crate) fn write_head(
         } else {
             0
         };
-    for field in fields.iter().filter(|field| field.id.bit() & dropped == 0) {
-        write_field(&field, fields, changes, out);
+    if changes.normalize && fields.has(FieldId::AcceptEncoding) {
+        fields.write_without(dropped | FieldId::AcceptEncoding.bit(), out);
+        write_accept_encoding(fields, out);
+    } else {
+        fields.write_without(dropped, out);
     }
-    write_line(out, b"Via", &snapshot.via);
+    out.extend_from_slice(&snapshot.via_line);
     write_forwarded(
         fields,
         &request.authority,
@@ -121,27 +125,14 @@ pub(crate) fn write_head(
     out.extend_from_slice(b"\r\n");
 }
 
-fn write_field(field: &Field<'_>, fields: &Fields, changes: &Changes, out: &mut Vec<u8>) {
-    if field.id != FieldId::AcceptEncoding || !changes.normalize {
-        write_line(out, field.name, field.value);
-        return;
-    }
-    // All lines become one, written where the first was.
-    let first =
-        fields.get(FieldId::AcceptEncoding).map(<[u8]>::as_ptr) == Some(field.value.as_ptr());
+/// All lines become one, in the form that variants are compared in.
+fn write_accept_encoding(fields: &Fields, out: &mut Vec<u8>) {
     let mut normal = Vec::new();
     negotiate::accept_encoding(fields.all(FieldId::AcceptEncoding), &mut normal);
-    if first {
-        write_line(
-            out,
-            field.name,
-            if normal.is_empty() {
-                b"identity"
-            } else {
-                &normal
-            },
-        );
+    if normal.is_empty() {
+        normal.extend_from_slice(b"identity");
     }
+    write_line(out, b"Accept-Encoding", &normal);
 }
 
 fn write_changes(changes: &Changes, out: &mut Vec<u8>) {

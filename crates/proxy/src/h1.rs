@@ -124,9 +124,19 @@ impl H1 {
         } else {
             timeouts.keep_alive
         };
-        let stream = &self.stream;
-        let readable = std::future::poll_fn(|cx| stream.poll_readable(cx));
-        matches!(self.timer.within_idle(patience, readable).await, Ok(Ok(())))
+        let (stream, timer, mut armed) = (&self.stream, &self.timer, false);
+        let is_readable = std::future::poll_fn(|cx| {
+            if let Poll::Ready(ready) = stream.poll_readable(cx) {
+                return Poll::Ready(ready.is_ok());
+            }
+            if timer.poll_elapsed(cx, &mut armed, patience, true) {
+                return Poll::Ready(false);
+            }
+            Poll::Pending
+        })
+        .await;
+        timer.disarm();
+        is_readable
     }
 
     /// Reads the head of a request.
@@ -386,6 +396,10 @@ impl Client for H1 {
 
     fn head(&mut self) -> &mut Vec<u8> {
         self.output.stage()
+    }
+
+    fn unsent_head(&mut self) -> Option<&mut Vec<u8>> {
+        self.output.unsent_head()
     }
 
     fn end_head(&mut self, framing: Framing, has_body: bool) {

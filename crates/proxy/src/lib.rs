@@ -20,6 +20,7 @@ mod invalidate;
 mod listener;
 mod message;
 mod miss;
+mod moment;
 mod origin;
 mod outcome;
 mod partial;

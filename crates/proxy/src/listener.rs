@@ -172,11 +172,11 @@ impl AsyncListener {
         match self {
             Self::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
-                Ok((Stream::Tcp(stream), Some(peer)))
+                Ok((Stream::from(stream), Some(peer)))
             }
             Self::Unix(listener) => {
                 let (stream, _) = listener.accept().await?;
-                Ok((Stream::Unix(stream), None))
+                Ok((Stream::from(stream), None))
             }
         }
     }

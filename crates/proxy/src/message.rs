@@ -138,6 +138,12 @@ impl Outgoing {
         &mut self.staged
     }
 
+    /// What is staged, where it may as well be sent as a part of the body.
+    pub(crate) fn unsent_head(&mut self) -> Option<&mut Vec<u8>> {
+        let is_apart = self.chunked || self.staged.is_empty() || self.staged_at + self.sent > 0;
+        (!is_apart).then_some(&mut self.staged)
+    }
+
     /// From here on the body is written in chunks, or as it is.
     pub(crate) fn frame(&mut self, chunked: bool) {
         self.chunked = chunked;

@@ -64,6 +64,10 @@ impl<C: Client> Exchange<'_, C> {
             return self.pass(missing.forwarded).await;
         }
         let mut known = missing.known;
+        if missing.shunned && !self.is_own(None) {
+            self.outcome.part = Part::HitForMiss;
+            return self.fetch_missing(None, None).await;
+        }
         for _ in 0..MOST_TURNS {
             let landing = match self.turn(known.as_ref()) {
                 Turn::Lead(lead) => return self.fetch_missing(Some(lead), known).await,
@@ -105,19 +109,23 @@ impl<C: Client> Exchange<'_, C> {
         self.fetch_missing(None, known).await
     }
 
-    fn turn(&self, known: Option<&Arc<Object>>) -> Turn {
-        // A range nobody has, and what credentials may make different, are no one else's.
+    /// Whether the response is no one else's: a range nobody has, or what credentials may make
+    /// different.
+    fn is_own(&self, known: Option<&Arc<Object>>) -> bool {
         let fields = &self.request.head.fields;
-        let own = fields.has(FieldId::Authorization)
-            || (fields.has_any(VALIDATING) && known.is_none_or(|known| known.whole().is_none()));
-        if own && !self.is_being_fetched(known) {
+        fields.has(FieldId::Authorization)
+            || (fields.has_any(VALIDATING) && known.is_none_or(|known| known.whole().is_none()))
+    }
+
+    fn turn(&self, known: Option<&Arc<Object>>) -> Turn {
+        if self.is_own(known) && !self.is_being_fetched(known) {
             return Turn::Alone;
         }
         let cache = self.worker.cache();
         let key = cache.key(&self.request.key);
         cache.turn(
             &key,
-            fields,
+            &self.request.head.fields,
             self.policy,
             known,
             self.now_ms(),
@@ -237,7 +245,7 @@ impl<C: Client> Exchange<'_, C> {
     /// Sends the request to the origin and waits for the head of its response.
     pub(crate) async fn ask(&mut self, changes: &Changes, own: bool) -> Result<Fetched, Failure> {
         forebay_http::framing::remove_hop_by_hop(&mut self.request.head.fields);
-        let (asked, now_ms) = self.moment;
+        let asked = self.moment;
         self.asked_groups = self.worker.cache().groups().moment();
         let fetch = Fetch {
             worker: self.worker,
@@ -246,16 +254,16 @@ impl<C: Client> Exchange<'_, C> {
             request: self.request,
             peer: &self.peer,
             changes,
-            now_ms,
+            now_ms: asked.unix_ms,
             own,
         };
         let fetched = fetch::run(&fetch, self.client).await;
         self.moment = self.worker.now();
-        let waited_us = (self.moment.0 - asked).as_micros() as u64;
+        let waited_us = self.moment.us - asked.us;
         self.outcome.upstream_us += waited_us;
         let fetched = fetched?;
         self.worker.stats.record(Timing::OriginFirstByte, waited_us);
-        self.asked_ms = now_ms;
+        self.asked_ms = asked.unix_ms;
         self.outcome.upstream = Some(Arc::clone(fetched.origin.label()));
         self.outcome.origin_status = fetched.origin.head.status;
         Ok(fetched)

@@ -17,6 +17,10 @@ use crate::snapshot::Snapshot;
 use crate::timers::Timer;
 use crate::worker::Worker;
 
+/// Bytes kept free before a response: with those of its own head there is room for the head that
+/// the client gets, which then need not be sent apart from the body nor the body be copied.
+const HEAD_ROOM: usize = 512;
+
 /// A connection that carries one exchange with an origin.
 pub(crate) struct Origin {
     worker: Rc<Worker>,
@@ -127,7 +131,9 @@ impl Origin {
             self.input.release_if_empty();
             ready!(self.connection.stream.poll_readable(cx))?;
         }
-        let read = ready!(self.connection.stream.poll_read(cx, self.input.space()));
+        let room = if self.received == 0 { HEAD_ROOM } else { 0 };
+        let space = self.input.space_behind(room);
+        let read = ready!(self.connection.stream.poll_read(cx, space));
         let read = read.inspect_err(|_| self.broken = true)?;
         self.input.added(read);
         self.received += read as u64;
@@ -204,6 +210,11 @@ impl Origin {
     /// The bytes that [`Origin::poll_body`] found.
     pub(crate) fn body_bytes(&self, range: Range<usize>) -> &[u8] {
         &self.input.filled()[range]
+    }
+
+    /// They and a client's head before them, if there is room for it.
+    pub(crate) fn body_behind(&mut self, range: Range<usize>, head: &[u8]) -> Option<&[u8]> {
+        self.input.put_before(range, head)
     }
 
     /// Drops these bytes of the body.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use forebay_cache::object::status_digits;
 use forebay_stats::Counter;
 
 /// How the cache took part. The words are those of the log and of the counters.
@@ -88,10 +89,17 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Appends the `Cache-Status` line; `ttl_ms` is that of the object served.
+    /// Appends the `Cache-Status` line of the cache of this name; see
+    /// [`Outcome::end_cache_status`].
     pub(crate) fn write_cache_status(&self, name: &str, ttl_ms: Option<i64>, out: &mut Vec<u8>) {
         out.extend_from_slice(b"Cache-Status: ");
         out.extend_from_slice(name.as_bytes());
+        self.end_cache_status(ttl_ms, out);
+    }
+
+    /// Ends a `Cache-Status` line that has this cache's name: appends what is said of it.
+    /// `ttl_ms` is that of the object served.
+    pub(crate) fn end_cache_status(&self, ttl_ms: Option<i64>, out: &mut Vec<u8>) {
         if self.forwarded.is_empty() && self.part.is_from_cache() {
             out.extend_from_slice(b"; hit");
         }
@@ -101,7 +109,7 @@ impl Outcome {
         }
         if self.origin_status != 0 {
             out.extend_from_slice(b"; fwd-status=");
-            out.extend_from_slice(itoa::Buffer::new().format(self.origin_status).as_bytes());
+            out.extend_from_slice(&status_digits(self.origin_status));
         }
         if let Some(ttl_ms) = ttl_ms {
             out.extend_from_slice(b"; ttl=");
@@ -120,10 +128,13 @@ impl Outcome {
                 .detail
                 .bytes()
                 .all(|byte| byte.is_ascii_lowercase() || byte == b'-');
-            let quote: &[u8] = if token { b"" } else { b"\"" };
-            out.extend_from_slice(quote);
-            out.extend_from_slice(self.detail.as_bytes());
-            out.extend_from_slice(quote);
+            if token {
+                out.extend_from_slice(self.detail.as_bytes());
+            } else {
+                out.push(b'"');
+                out.extend_from_slice(self.detail.as_bytes());
+                out.push(b'"');
+            }
         }
         out.extend_from_slice(b"\r\n");
     }

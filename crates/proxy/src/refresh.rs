@@ -54,7 +54,7 @@ impl Refresh {
             site: self.site,
             policy,
             directives: RequestDirectives::default(),
-            started: moment.0,
+            started: moment,
             moment,
             asked_ms: 0,
             asked_groups: 0,

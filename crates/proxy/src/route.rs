@@ -48,11 +48,10 @@ impl Request {
         const BAD_TARGET: Refused = Refused::new(400, "malformed request target");
         self.target.clear();
         let fields = &self.head.fields;
-        let mut hosts = fields.all(FieldId::Host);
-        let host = match (hosts.next(), hosts.next()) {
-            (Some(host), None) => host,
-            (None, _) if self.head.http10 => b"",
-            _ => return Err(BAD_HOST),
+        let host = match fields.only(FieldId::Host) {
+            Some(host) => host,
+            None if self.head.http10 && !fields.has(FieldId::Host) => b"",
+            None => return Err(BAD_HOST),
         };
         let (authority, target) = match uri::parse_target(&self.head.target).ok_or(BAD_TARGET)? {
             Target::Origin(target) => (host, target),

@@ -23,8 +23,10 @@ pub(crate) struct Snapshot {
     pub(crate) cache_limits: CacheLimits,
     /// This server's entry in `Via`.
     pub(crate) via: Vec<u8>,
-    /// The whole line of it, for answers.
+    /// The whole line of it.
     pub(crate) via_line: Vec<u8>,
+    /// That line and the start of `Cache-Status`, for answers that say what the cache did.
+    pub(crate) via_and_status: Vec<u8>,
     /// How this cache tells origins that it heeds Surrogate-Control; empty where it does not.
     pub(crate) capability_line: Vec<u8>,
     site_pools: Vec<Arc<Pool>>,
@@ -69,6 +71,8 @@ impl Snapshot {
             },
             via: format!("1.1 {}", settings.server.name).into_bytes(),
             via_line: format!("Via: 1.1 {}\r\n", settings.server.name).into_bytes(),
+            via_and_status: format!("Via: 1.1 {0}\r\nCache-Status: {0}", settings.server.name)
+                .into_bytes(),
             capability_line: capability_line(&settings),
             site_pools: Vec::new(),
             exact: HashMap::new(),

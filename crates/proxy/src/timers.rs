@@ -96,31 +96,13 @@ impl Timer {
         limit: Duration,
         work: F,
     ) -> Result<F::Output, Elapsed> {
-        self.run(limit, false, work).await
-    }
-
-    /// [`Timer::within`] for a wait between requests, which draining ends.
-    pub(crate) async fn within_idle<F: Future>(
-        &self,
-        limit: Duration,
-        work: F,
-    ) -> Result<F::Output, Elapsed> {
-        self.run(limit, true, work).await
-    }
-
-    async fn run<F: Future>(
-        &self,
-        limit: Duration,
-        idle: bool,
-        work: F,
-    ) -> Result<F::Output, Elapsed> {
         let mut work = pin!(work);
         let mut armed = false;
         let result = std::future::poll_fn(|cx| {
             if let Poll::Ready(output) = work.as_mut().poll(cx) {
                 return Poll::Ready(Ok(output));
             }
-            if self.poll_elapsed(cx, &mut armed, limit, idle) {
+            if self.poll_elapsed(cx, &mut armed, limit, false) {
                 return Poll::Ready(Err(Elapsed));
             }
             Poll::Pending
@@ -130,7 +112,8 @@ impl Timer {
         result
     }
 
-    /// Sets the deadline at the first call, then tells whether it has passed.
+    /// Sets the deadline at the first call, then tells whether it has passed. Draining ends it
+    /// if it is `idle`: a wait between requests.
     pub(crate) fn poll_elapsed(
         &self,
         cx: &mut Context<'_>,
@@ -206,10 +189,12 @@ mod tests {
         let (one, two) = (timers.timer(), timers.timer());
         let long = Duration::from_secs(60);
         let mut busy = pin!(one.within(long, std::future::pending::<()>()));
-        let mut idle = pin!(two.within_idle(long, std::future::pending::<()>()));
-        assert!(poll(busy.as_mut()).is_pending() && poll(idle.as_mut()).is_pending());
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut armed = false;
+        assert!(poll(busy.as_mut()).is_pending());
+        assert!(!two.poll_elapsed(&mut cx, &mut armed, long, true));
         timers.end_idle();
         assert!(poll(busy.as_mut()).is_pending());
-        assert_eq!(poll(idle.as_mut()), Poll::Ready(Err(Elapsed)));
+        assert!(two.poll_elapsed(&mut cx, &mut armed, long, true));
     }
 }

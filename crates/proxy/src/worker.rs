@@ -23,6 +23,7 @@ use crate::access::{AccessLog, WorkerLog};
 use crate::buffer::Buffers;
 use crate::exchange;
 use crate::listener::{Accepted, Listener};
+use crate::moment::{Clock, Moment};
 use crate::snapshot::{Held, Snapshot};
 use crate::timers::{TICK, Timers};
 
@@ -70,8 +71,7 @@ pub(crate) struct Worker {
     /// Bodies being fetched here, perhaps for clients of other workers.
     filling: RefCell<Vec<Weak<Body>>>,
     scratch: RefCell<Vec<Vec<u8>>>,
-    /// A moment on both clocks.
-    clock: Cell<(Instant, u64)>,
+    clock: Clock,
     connections: Cell<usize>,
     draining: Cell<bool>,
     emptied: Notify,
@@ -101,8 +101,8 @@ const MOST_SPARE: usize = 256;
 
 impl Worker {
     pub(crate) fn new(shared: &Arc<Shared>) -> Rc<Self> {
-        let worker = Self {
-            clock: Cell::new((Instant::now(), 0)),
+        Rc::new(Self {
+            clock: Clock::new(unix_ms()),
             shared: Arc::clone(shared),
             stats: shared.registry.worker(),
             timers: Rc::new(Timers::default()),
@@ -118,9 +118,7 @@ impl Worker {
             connections: Cell::new(0),
             draining: Cell::new(false),
             emptied: Notify::new(),
-        };
-        worker.set_clock();
-        Rc::new(worker)
+        })
     }
 
     /// The configuration in force.
@@ -142,21 +140,13 @@ impl Worker {
     /// Milliseconds since the Unix epoch.
     #[inline]
     pub(crate) fn now_ms(&self) -> u64 {
-        self.now().1
+        self.now().unix_ms
     }
 
-    /// The moment, on the monotonic clock and in milliseconds since the epoch, for one reading
-    /// of one clock.
+    /// The moment on both clocks, for one reading of one.
     #[inline]
-    pub(crate) fn now(&self) -> (Instant, u64) {
-        let now = Instant::now();
-        let (then, then_ms) = self.clock.get();
-        (now, then_ms + now.duration_since(then).as_millis() as u64)
-    }
-
-    /// Follows the wall clock, which may be set.
-    fn set_clock(&self) {
-        self.clock.set((Instant::now(), unix_ms()));
+    pub(crate) fn now(&self) -> Moment {
+        self.clock.now()
     }
 
     pub(crate) fn log(&self) -> std::cell::Ref<'_, WorkerLog> {
@@ -323,7 +313,7 @@ async fn tick(worker: Rc<Worker>) {
     let mut idle_before = 0;
     loop {
         interval.tick().await;
-        worker.set_clock();
+        worker.clock.follow(unix_ms());
         worker.timers.sweep(started.elapsed().as_millis() as u64);
         worker.idle.sweep(worker.now_ms());
         let idle = worker.idle.len();
@@ -339,7 +329,7 @@ async fn tick(worker: Rc<Worker>) {
 
 /// Marks a stream so that closing it tells the peer that something broke.
 pub(crate) fn reset_on_close(stream: &Stream) {
-    if let Stream::Tcp(stream) = stream {
+    if let Some(stream) = stream.tcp() {
         let _ = socket2::SockRef::from(stream).set_linger(Some(std::time::Duration::ZERO));
     }
 }

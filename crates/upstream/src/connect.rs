@@ -211,7 +211,7 @@ async fn open(server: &Server, limit: Duration) -> Result<Stream, ConnectError> 
     match server.address() {
         ServerAddress::Unix(path) => {
             let stream = within(limit, UnixStream::connect(path)).await?;
-            Ok(Stream::Unix(stream))
+            Ok(Stream::from(stream))
         }
         ServerAddress::Tcp { .. } => {
             let mut error = ConnectError::Unresolved;
@@ -220,7 +220,7 @@ async fn open(server: &Server, limit: Duration) -> Result<Stream, ConnectError> 
                     Ok(stream) => {
                         // Only latency suffers without it.
                         let _ = stream.set_nodelay(true);
-                        return Ok(Stream::Tcp(stream));
+                        return Ok(Stream::from(stream));
                     }
                     Err(failure) => error = failure,
                 }

@@ -112,12 +112,11 @@ impl Pool {
         } else {
             0
         };
-        let turn = move |failed: bool| {
-            (0..count)
-                .map(move |i| &self.servers[first.wrapping_add(i) % count])
-                .filter(move |server| server.is_failed(now_ms) == failed)
-        };
-        turn(false).chain(turn(true))
+        // Two rounds: of those that work, and of those that failed.
+        (0..2 * count).filter_map(move |i| {
+            let server = &self.servers[first.wrapping_add(i) % count];
+            (server.is_failed(now_ms) == (i >= count)).then_some(server)
+        })
     }
 }
 

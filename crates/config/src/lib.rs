@@ -18,7 +18,7 @@ mod read;
 pub mod reference;
 pub mod settings;
 mod toml;
-mod units;
+pub mod units;
 mod words;
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ Examples:
   forebay check -c forebay.toml                    every mistake in a file, at once
   forebay serve -c forebay.toml                    serve as the file says
   forebay explain cache.grace                      what a setting means
+  forebay bench http://127.0.0.1:8080/             load on a server, any server
 
 Exit status: 0 done, 1 failed, 2 wrong usage.
 `forebay COMMAND --help` says more of each command.";
@@ -73,6 +74,10 @@ pub(crate) enum Command {
         after_help = "Examples:\n  forebay reload -c /etc/forebay/forebay.toml\n  forebay reload --admin 127.0.0.1:8081\n\nWithout an administration address, send SIGHUP to the server instead."
     )]
     Reload(ReloadArgs),
+    /// Send load to a server and measure what it answers
+    Bench(Box<forebay_bench::BenchArgs>),
+    /// Run the same load against several servers, side by side
+    Compare(Box<forebay_compare::Args>),
 }
 
 /// Options of the demonstration.

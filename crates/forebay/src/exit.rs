@@ -14,6 +14,8 @@ pub(crate) enum Failure {
     Text(String),
     /// Options that are wrong, a line each; exit status 2, as clap's.
     Usage(String),
+    /// Everything was said already; exit status 1.
+    Said,
 }
 
 /// What a command comes to.
@@ -34,6 +36,7 @@ impl Failure {
                 out::error_line(text.trim_end());
                 return ExitCode::from(2);
             }
+            Self::Said => {}
         }
         ExitCode::FAILURE
     }

@@ -37,6 +37,8 @@ fn main() -> ExitCode {
         Some(Command::Check(args)) => commands::check::check(&args),
         Some(Command::Explain(args)) => commands::explain::explain(&args),
         Some(Command::Reload(args)) => commands::reload::reload(&args),
+        Some(Command::Bench(args)) => commands::bench::bench(&args),
+        Some(Command::Compare(args)) => commands::compare::compare(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

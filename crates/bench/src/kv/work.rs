@@ -1,0 +1,64 @@
+//! What a key-value load is made of; shared by its threads.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::choice::{Distribution, Mix};
+use super::protocol::{Command, Key};
+use super::value::{Identity, Values};
+
+/// Checked settings.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) mix: Mix,
+    pub(super) distribution: Distribution,
+    pub(super) keys: u64,
+    pub(super) prefix: Vec<u8>,
+    /// Counters are kept apart from values: theirs are numbers.
+    pub(super) counter_prefix: Vec<u8>,
+    pub(super) identity: Identity,
+    pub(super) values: Values,
+    pub(super) expiry_s: u32,
+    /// Keys of one read.
+    pub(super) multiget: u16,
+    pub(super) verify: bool,
+    /// What a read did not find is stored.
+    pub(super) refill: bool,
+    /// Answers are looked at.
+    pub(super) looks: bool,
+    /// Values are looked at.
+    pub(super) keeps: bool,
+    /// What is said first on a connection, and how many commands it is.
+    pub(super) greeting: (Vec<u8>, u8),
+    pub(super) seed: u64,
+    /// A server said that it has no memory: what is gone may have been evicted.
+    pub(super) is_full: AtomicBool,
+    pub(super) labels: Vec<Command>,
+}
+
+impl Work {
+    /// The key of a counter.
+    pub(super) fn counter(&self, index: u64) -> Key<'_> {
+        Key {
+            prefix: &self.counter_prefix,
+            index,
+        }
+    }
+
+    /// The number of a key that the server named.
+    pub(super) fn index(&self, key: &[u8]) -> Option<u64> {
+        let digits = key.strip_prefix(self.prefix.as_slice())?;
+        std::str::from_utf8(digits).ok()?.parse().ok()
+    }
+
+    /// Whether keys vanish without anybody's fault.
+    pub(super) fn may_vanish(&self) -> bool {
+        self.mix.has(Command::Delete) || self.is_full.load(Ordering::Relaxed)
+    }
+
+    /// Index of a command's label.
+    #[inline]
+    pub(super) fn label(&self, command: Command) -> u32 {
+        let at = self.labels.iter().position(|&label| label == command);
+        at.unwrap_or_default() as u32
+    }
+}

@@ -7,29 +7,35 @@
 
 #![allow(clippy::unwrap_used)]
 
+pub mod bench;
 pub mod cache_status;
 pub mod client;
 pub mod config;
 pub mod connection;
 pub mod date;
 pub mod event;
+pub mod figures;
 pub mod forebay;
 pub mod head;
 pub mod nginx;
 pub mod origin;
 pub mod program;
 pub mod response;
+pub mod site;
 pub mod stream;
 pub mod wire;
 
+pub use bench::{Bench, Ended, RunningBench};
 pub use client::{Client, Received};
 pub use config::Config;
 pub use connection::{Connection, Request};
 pub use event::Event;
+pub use figures::Figures;
 pub use forebay::Forebay;
 pub use nginx::Nginx;
 pub use origin::Origin;
 pub use response::{Response, reply};
+pub use site::{Site, SiteConfig};
 pub use stream::Address;
 pub use wire::Broken;
 

@@ -54,3 +54,6 @@ mod real_nginx;
 mod seeing;
 mod syscalls;
 mod torture;
+
+mod bench_basic;
+mod bench_wrong;

@@ -35,17 +35,21 @@ impl Job {
         match line.bench.tool {
             None => Self::of_load(&line.bench.load, files),
             Some(Tool::Kv(kv)) => Self::of_kv(&kv),
-            Some(Tool::Session(session)) => Self::of_session(&session, files),
+            Some(Tool::Session(session)) => Self::of_session(&session),
             Some(_) => Err("this is not load".into()),
         }
     }
 
     pub(crate) fn of_load(args: &LoadArgs, files: &Files) -> Result<Self, String> {
         let built = work::build(args, files)?;
+        let mut shape = args.shape.clone();
+        if shape.duration.is_none() && shape.requests.is_none() && shape.find_limit.is_none() {
+            shape.requests = built.once;
+        }
         Ok(Self {
             work: built.work,
             times: built.times,
-            shape: args.shape.clone(),
+            shape,
             output: args.output.clone(),
         })
     }
@@ -86,7 +90,28 @@ impl Job {
         Ok(())
     }
 
-    pub(crate) fn of_session(_args: &SessionCommand, _files: &Files) -> Result<Self, String> {
-        Err("later".into())
+    pub(crate) fn of_session(args: &SessionCommand) -> Result<Self, String> {
+        let sessions = args.session.plan()?;
+        let mut places = Places::plain();
+        places.endpoint(sessions.place())?;
+        let mut shape = args.shape.clone();
+        if shape.duration.is_none() && shape.requests.is_none() {
+            // Two pages each; without them it would end after the usual time.
+            shape.requests = Some(args.session.sessions.saturating_mul(2));
+        }
+        Ok(Self {
+            work: Work {
+                title: sessions.title().to_owned(),
+                labels: sessions.labels(),
+                endpoints: places.endpoints.clone(),
+                server: places.first(),
+                keep_alive: sessions.keep_alive(),
+                notes: Vec::new(),
+                kind: Kind::Sessions(sessions),
+            },
+            times: None,
+            shape,
+            output: args.output.clone(),
+        })
     }
 }

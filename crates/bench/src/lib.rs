@@ -20,14 +20,7 @@ mod probe;
 mod record;
 mod rung;
 mod search;
-mod session {
-    //! stub
-    #[derive(Clone, Debug, clap::Args)]
-    pub struct SessionArgs {}
-    #[derive(Debug)]
-    pub struct Sessions {}
-    impl Sessions { pub(crate) fn start(&self, _: &forebay_engine::Plan) -> std::io::Result<forebay_engine::Running> { Err(std::io::Error::other("later")) } }
-}
+mod session;
 mod stop;
 mod tools;
 mod trust;
@@ -75,8 +68,8 @@ pub fn run(args: &BenchArgs, options: &[String]) -> Result<(), Failure> {
             run_job(&job, options, &files(&kv.output.agents))
         }
         Some(Tool::Session(session)) => {
-            let files = files(&session.output.agents);
-            run_job(&Job::of_session(session, &files)?, options, &files)
+            let job = Job::of_session(session)?;
+            run_job(&job, options, &files(&session.output.agents))
         }
         Some(Tool::Record(record)) => Ok(record::run(record)?),
         Some(Tool::Import(import)) => tools::import(import),

@@ -91,15 +91,13 @@ impl Rung {
             }),
             (None, None) => Pace::Closed,
         };
-        let is_timed = times.is_some() && shape.duration.is_none();
         Plan {
             endpoints: work.endpoints.clone(),
             users: users.min(u64::from(u32::MAX)) as u32,
             threads,
             share: (share.machine * threads, share.machines * threads),
             cores: shape.cores.clone(),
-            // A log at its own speed ends when it is at its end.
-            duration: self.duration.filter(|_| !is_timed),
+            duration: self.duration,
             requests: self.requests,
             warm_up: shape.warmup,
             ramp: shape.ramp,

@@ -85,7 +85,10 @@ impl KvArgs {
             Some(list) => Mix::of_list(list).map_err(|error| format!("--mix: {error}"))?,
             None => Mix::of_ratio(&self.ratio).map_err(|error| format!("--ratio: {error}"))?,
         };
-        let sizes: Sizes = self.size.parse().map_err(|error| format!("--size: {error}"))?;
+        let sizes: Sizes = self
+            .size
+            .parse()
+            .map_err(|error| format!("--size: {error}"))?;
         let distribution: Distribution = self
             .key_distribution
             .parse()
@@ -107,7 +110,10 @@ impl KvArgs {
         );
         let prefix = self.key_prefix.as_bytes();
         let work = Work {
-            labels: Command::ALL.into_iter().filter(|&command| is_sent(command)).collect(),
+            labels: Command::ALL
+                .into_iter()
+                .filter(|&command| is_sent(command))
+                .collect(),
             distribution,
             keys: self.keys,
             counter_prefix: [prefix, b"n:"].concat(),

@@ -35,7 +35,9 @@ impl Mix {
         let mut list = Vec::new();
         for part in text.split(',') {
             let (name, weight) = part.trim().split_once(':').unwrap_or((part.trim(), "1"));
-            let known = Command::ALL.into_iter().find(|command| command.name() == name);
+            let known = Command::ALL
+                .into_iter()
+                .find(|command| command.name() == name);
             let command = known.ok_or_else(|| {
                 format!("`{name}` is none of get, set, add, delete, touch and incr")
             })?;

@@ -10,6 +10,7 @@ use forebay_engine::{Driver, Fault, Next, Outgoing, Response};
 use forebay_results::{Cause, Tally};
 
 use super::choice::Chooser;
+use super::evictions::Evictions;
 use super::ledger::Ledger;
 use super::protocol::{Command, Expect, Grammar, Greeting, Key, Store, Which, Wire};
 use super::work::Work;
@@ -26,6 +27,7 @@ pub(super) struct Users<G> {
     version: u64,
     version_step: u64,
     ledger: Option<Ledger>,
+    evictions: Option<Arc<Evictions>>,
     grammar: std::marker::PhantomData<G>,
 }
 
@@ -52,7 +54,13 @@ struct Flight {
 
 impl<G: Grammar> Users<G> {
     /// `users` connections of thread `number` of `all`.
-    pub(super) fn new(work: &Arc<Work>, users: u32, number: u64, all: u64, chooser: Chooser) -> Self {
+    pub(super) fn new(
+        work: &Arc<Work>,
+        users: u32,
+        (number, all): (u64, u64),
+        chooser: Chooser,
+        evictions: Option<Arc<Evictions>>,
+    ) -> Self {
         let new_user = || User {
             is_new: work.greeting.1 > 0,
             ..User::default()
@@ -66,6 +74,7 @@ impl<G: Grammar> Users<G> {
             version: number,
             version_step: all.max(1),
             ledger: work.verify.then(|| Ledger::new(work.keys, work.expiry_s)),
+            evictions,
             grammar: std::marker::PhantomData,
         }
     }
@@ -109,7 +118,8 @@ impl<G: Grammar> Users<G> {
             return Ok(());
         };
         self.picked.clear();
-        self.picked.extend(owner.keys.drain(..usize::from(flight.keys)));
+        self.picked
+            .extend(owner.keys.drain(..usize::from(flight.keys)));
         let key = self.picked.first().copied().unwrap_or_default();
         if let Some(words) = &session.reply().error {
             // memcached drops the old value when it has no memory for the new one, and others' as well.
@@ -137,9 +147,10 @@ impl<G: Grammar> Users<G> {
             for (which, value) in session.values() {
                 let found = match which {
                     Which::Place(place) => Some(place),
-                    Which::Key(key) => self.work.index(key).and_then(|index| {
-                        self.picked.iter().position(|&picked| picked == index)
-                    }),
+                    Which::Key(key) => self
+                        .work
+                        .index(key)
+                        .and_then(|index| self.picked.iter().position(|&picked| picked == index)),
                 };
                 let index = found.and_then(|place| self.picked.get_mut(place));
                 let Some(index) = index.filter(|index| **index != FOUND) else {
@@ -174,23 +185,44 @@ impl<G: Grammar> Users<G> {
 
     /// Those left in `self.picked` were not there.
     fn missed(&mut self, user: u32, moment: u64) -> Result<(), Fault> {
-        let mut is_lost = false;
-        for &key in self.picked.iter().filter(|&&key| key != FOUND) {
+        let mut lost = None;
+        for place in 0..self.picked.len() {
+            let key = self.picked[place];
+            if key == FOUND {
+                continue;
+            }
             if let Some(ledger) = &mut self.ledger
                 && ledger.is_lost(key, moment)
-                && !self.work.may_vanish()
             {
-                is_lost = true;
                 // Once is enough; until it is written again it stays away.
                 ledger.forget(key);
+                lost = lost.or(self.explain());
             }
             if self.work.refill {
                 self.users[user as usize].refills.push((Command::Get, key));
             }
         }
-        match is_lost {
-            true => Err(wrong("lost: a key that was stored is gone (or was evicted)")),
-            false => Ok(()),
+        lost.map_or(Ok(()), |words| Err(wrong(words)))
+    }
+
+    /// A key is gone that should be there: what is said of it, unless the server had a reason.
+    fn explain(&self) -> Option<&'static str> {
+        if self.work.may_vanish() {
+            return None;
+        }
+        match self
+            .evictions
+            .as_ref()
+            .and_then(|evictions| evictions.any())
+        {
+            Some(true) => {
+                self.work.is_full.store(true, Ordering::Relaxed);
+                None
+            }
+            Some(false) => Some("lost: a key that was stored is gone"),
+            None => Some(
+                "lost: a key that was stored is gone (or was evicted; the server does not say)",
+            ),
         }
     }
 }
@@ -328,7 +360,8 @@ impl Work {
         };
         let bytes = self.values.size(index);
         G::store(out, key, bytes, how);
-        self.values.write(out, self.identity.of(index), version, bytes);
+        self.values
+            .write(out, self.identity.of(index), version, bytes);
         G::stored(out, how);
     }
 

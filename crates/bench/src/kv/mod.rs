@@ -8,6 +8,7 @@
 mod args;
 mod choice;
 mod driver;
+mod evictions;
 mod fill;
 mod ledger;
 mod protocol;
@@ -24,9 +25,10 @@ use forebay_engine::{Pace, Plan, Running};
 use forebay_results::Tally;
 use forebay_workload::Target;
 
-pub use args::{KvArgs, OnMiss};
+pub use args::KvArgs;
 use choice::Chooser;
 use driver::Users;
+use evictions::Evictions;
 use fill::Fill;
 use protocol::{Grammar, Meta, Resp, Text};
 use url::Protocol;
@@ -60,7 +62,11 @@ impl Kv {
 
     /// The names of the labels that requests are counted under.
     pub fn labels(&self) -> Vec<String> {
-        let names = self.work.labels.iter().map(|command| command.name().to_owned());
+        let names = self
+            .work
+            .labels
+            .iter()
+            .map(|command| command.name().to_owned());
         names.collect()
     }
 
@@ -84,11 +90,14 @@ impl Kv {
     fn start_as<G: Grammar>(&self, plan: &Plan) -> io::Result<Running> {
         let (work, (first, all)) = (Arc::clone(&self.work), plan.share);
         let chooser = Chooser::new(work.distribution, work.keys, 0, 1).map_err(io::Error::other)?;
+        let evictions = work
+            .verify
+            .then(|| Arc::new(Evictions::new(&self.place, self.protocol, &work.greeting.0)));
         forebay_engine::start(plan, move |thread, users| {
             let (number, all) = (u64::from(first + thread), u64::from(all));
             let own = Chooser::new(work.distribution, work.keys, number, all);
             let chooser = own.unwrap_or_else(|_| chooser.clone());
-            Users::<G>::new(&work, users, number, all, chooser)
+            Users::<G>::new(&work, users, (number, all), chooser, evictions.clone())
         })
     }
 
@@ -118,7 +127,11 @@ impl Kv {
         for interval in &running.intervals {
             let tally = interval.tally;
             if tally.counts.failures() > 0 {
-                return Err(format!("filling {}: {}", self.place.place(), first_fault(&tally)));
+                return Err(format!(
+                    "filling {}: {}",
+                    self.place.place(),
+                    first_fault(&tally)
+                ));
             }
             stored += tally.counts.succeeded;
         }
@@ -135,7 +148,13 @@ impl Kv {
 
 /// What went wrong, in words.
 fn first_fault(tally: &Tally) -> String {
-    let causes = || tally.counts.failed.keys().map(|cause| cause.about().to_owned());
+    let causes = || {
+        tally
+            .counts
+            .failed
+            .keys()
+            .map(|cause| cause.about().to_owned())
+    };
     let words = tally.faults.keys().next().cloned();
     words.or_else(|| causes().next()).unwrap_or_default()
 }

@@ -49,25 +49,34 @@ impl Server {
         let (scheme, rest) = text.split_once("://").ok_or_else(|| {
             wrong("it does not begin with memcached://, memcached+meta:// or redis://")
         })?;
-        let known = SCHEMES.iter().find(|(name, ..)| scheme.eq_ignore_ascii_case(name));
+        let known = SCHEMES
+            .iter()
+            .find(|(name, ..)| scheme.eq_ignore_ascii_case(name));
         let &(_, protocol, tls) = known.ok_or_else(|| {
-            wrong(&format!("`{scheme}` is none of memcached, memcached+meta, redis and valkey"))
+            wrong(&format!(
+                "`{scheme}` is none of memcached, memcached+meta, redis and valkey"
+            ))
         })?;
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let (credentials, host) = match authority.rsplit_once('@') {
             Some((credentials, host)) => (Some(credentials), host),
             None => (None, authority),
         };
-        let (user, password) = split(credentials).ok_or_else(|| wrong("a %-escape is malformed"))?;
+        let (user, password) =
+            split(credentials).ok_or_else(|| wrong("a %-escape is malformed"))?;
         if protocol != Protocol::Resp && credentials.is_some() {
-            return Err(wrong("memcached's text and meta protocols know no password"));
+            return Err(wrong(
+                "memcached's text and meta protocols know no password",
+            ));
         }
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let is_socket = host.is_empty() && path.len() > 1;
         let place = match is_socket {
             true if tls => return Err(wrong("TLS is not spoken over a Unix socket")),
             true => socket(path),
-            false => tcp(host, protocol, tls).ok_or_else(|| wrong("its host is missing or malformed"))?,
+            false => {
+                tcp(host, protocol, tls).ok_or_else(|| wrong("its host is missing or malformed"))?
+            }
         };
         let database = match (is_socket, query.strip_prefix("db=")) {
             (_, Some(database)) => database,
@@ -79,7 +88,11 @@ impl Server {
             (Protocol::Resp, number) => number
                 .parse()
                 .map_err(|_| wrong("its path is not the number of a database"))?,
-            _ => return Err(wrong("memcached has no databases; a path is a Unix socket's, behind ///")),
+            _ => {
+                return Err(wrong(
+                    "memcached has no databases; a path is a Unix socket's, behind ///",
+                ));
+            }
         };
         Ok(Self {
             protocol,
@@ -155,7 +168,11 @@ mod tests {
             ("memcached+meta://Cache:7", Protocol::Meta, "cache:7"),
             ("memcached:///run/m.sock", Protocol::Text, "/run/m.sock"),
             ("REDIS://localhost", Protocol::Resp, "localhost:6379"),
-            ("valkey://:p@/run/v.sock?db=3", Protocol::Resp, "/run/v.sock"),
+            (
+                "valkey://:p@/run/v.sock?db=3",
+                Protocol::Resp,
+                "/run/v.sock",
+            ),
         ] {
             let server = Server::parse(text).unwrap();
             assert_eq!(server.protocol, protocol, "{text}");

@@ -106,9 +106,11 @@ impl Identity {
     /// Of keys with a prefix.
     pub(crate) fn new(prefix: &[u8]) -> Self {
         // FNV-1a
-        let hash = prefix.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let hash = prefix
+            .iter()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            });
         Self(hash)
     }
 

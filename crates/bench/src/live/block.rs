@@ -146,19 +146,15 @@ fn bar(share: f64, width: usize) -> Line {
 
 fn rate(rates: &Sparkline, now: &Now<'_>, width: usize) -> Line {
     let mut line = Line::labelled("rate", width);
-    let Some(last) = now.last else {
+    let Some(rate) = now.rate() else {
         line.push(Style::Dim, "…");
         return line;
     };
-    let seconds = last.seconds.max(1e-9);
-    line.push(
-        Style::Bold,
-        &format!("{}/s", format::rate(last.succeeded as f64 / seconds)),
-    );
-    line.push_if_fits(
-        Style::Plain,
-        &format::byte_rate(last.bytes_received as f64 / seconds),
-    );
+    line.push(Style::Bold, &format!("{}/s", format::rate(rate)));
+    if let Some(last) = now.last {
+        let bytes = last.bytes_received as f64 / last.seconds.max(1e-9);
+        line.push_if_fits(Style::Plain, &format::byte_rate(bytes));
+    }
     let curve = rates.draw(line.left().saturating_sub(3));
     line.push_if_fits(Style::Good, &curve);
     line

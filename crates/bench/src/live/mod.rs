@@ -41,6 +41,22 @@ pub(crate) struct Now<'a> {
     pub(crate) server_cores: Option<f64>,
 }
 
+impl Now<'_> {
+    /// Requests that succeed a second: lately, or since the beginning while that is less than a
+    /// stretch ago.
+    fn rate(&self) -> Option<f64> {
+        let seconds = self.elapsed.as_secs_f64();
+        match self.last {
+            Some(last) => Some(last.succeeded as f64 / last.seconds.max(1e-9)),
+            None if seconds < 0.3 => None,
+            None => {
+                let failed: u64 = self.failed.values().sum();
+                Some(self.completed.saturating_sub(failed) as f64 / seconds)
+            }
+        }
+    }
+}
+
 /// What the moment is a part of.
 #[derive(Clone, Debug, Default)]
 struct Rung {

@@ -170,6 +170,22 @@ fn colours_are_left_out_when_not_wanted() {
 }
 
 #[test]
+fn before_the_first_stretch_the_rate_is_since_the_beginning() {
+    let failed = BTreeMap::from([(Cause::Reset, 2)]);
+    let now = |elapsed_ms| Now {
+        elapsed: Duration::from_millis(elapsed_ms),
+        completed: 102,
+        failed: &failed,
+        open: 1,
+        client_busiest: 0.0,
+        last: None,
+        server_cores: None,
+    };
+    assert_eq!(now(0).rate(), None);
+    assert_eq!(now(500).rate(), Some(200.0));
+}
+
+#[test]
 fn off_is_silent() {
     let paper = Paper::default();
     let mut view = View::with(Kind::Off, "title", Box::new(paper.clone()), || 80);

@@ -9,11 +9,8 @@ use super::Now;
 /// A line for logs: `  4 s  12,345/s  p50 1.20 ms  …`
 pub(super) fn line(now: &Now<'_>) -> String {
     let mut parts = vec![format!("{:>4} s", now.elapsed.as_secs())];
+    parts.extend(now.rate().map(|rate| format!("{}/s", format::rate(rate))));
     if let Some(last) = now.last {
-        parts.push(format!(
-            "{}/s",
-            format::rate(last.succeeded as f64 / last.seconds.max(1e-9))
-        ));
         parts.push(format!("p50 {}", format::duration(last.p50_ns as f64)));
         parts.push(format!("p99 {}", format::duration(last.p99_ns as f64)));
         parts.push(format::byte_rate(

@@ -3,41 +3,63 @@
 //! One process: its resident size, the figure that `ps` shows. Several: the sum
 //! of their proportional set sizes (`Pss` in `/proc/PID/smaps_rollup`), in which
 //! a page that four workers share counts a quarter for each. The kernel walks
-//! the page tables for that, about a millisecond for 100 MiB, under a lock that
-//! the server's own `mmap` waits for. When it took more than 2 ms, or may not be
-//! read, the sum is from then on an estimate: what each does not share with
-//! anyone, and once the largest share. (Pages that are the same since a fork
-//! count for each worker in the estimate.)
+//! the page tables for that, under a lock that the server's own `mmap` waits
+//! for, so it is done only as often as it costs a five-hundredth of the time:
+//! small families at each reading, large ones every few seconds. In between, the
+//! sum of the resident sizes counts in the proportion found last. Where `Pss` may
+//! not be read, the sum is an estimate: what each does not share with anyone, and
+//! once the largest share. (Pages that are the same since a fork count for each
+//! worker in the estimate.)
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-const LONGEST_WALK: Duration = Duration::from_millis(2);
+use rustix::time::{ClockId, clock_gettime};
+
+/// So much longer than a walk took is the time until the next.
+const SELDOM: u32 = 500;
 
 /// How memory is read.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// A reading took too long, or was not allowed.
+    /// Reading was refused.
     estimates: bool,
+    /// Proportional to resident size at the last walk, and when the next is due.
+    walked: Option<(f64, Instant)>,
 }
 
 impl Memory {
     /// Resident memory of these processes in bytes; those that ended count nothing.
     pub(super) fn resident_bytes(&mut self, pids: &[u32]) -> u64 {
         let sizes: Vec<Sizes> = pids.iter().filter_map(|&pid| sizes(pid)).collect();
-        if sizes.len() < 2 {
-            return sizes.first().map_or(0, |one| one.resident);
+        let sum: u64 = sizes.iter().map(|one| one.resident).sum();
+        if sizes.len() < 2 || sum == 0 {
+            return sum;
         }
-        if !self.estimates {
-            let began = Instant::now();
-            let exact = proportional(pids);
-            self.estimates = exact.is_none() || began.elapsed() > LONGEST_WALK;
-            if let Some(bytes) = exact {
-                return bytes;
-            }
+        match self.walked {
+            _ if self.estimates => estimate(&sizes),
+            Some((share, due)) if Instant::now() < due => (sum as f64 * share) as u64,
+            _ => self.walk(pids, sum).unwrap_or_else(|| estimate(&sizes)),
         }
-        estimate(&sizes)
     }
+
+    /// Reads the proportional sizes; none, and never again, when that is refused.
+    fn walk(&mut self, pids: &[u32], sum: u64) -> Option<u64> {
+        let began = thread_time();
+        let bytes = proportional(pids);
+        let took = thread_time().saturating_sub(began);
+        self.estimates = bytes.is_none();
+        self.walked =
+            bytes.map(|bytes| (bytes as f64 / sum as f64, Instant::now() + took * SELDOM));
+        bytes
+    }
+}
+
+/// Processor time of this thread: on a busy machine more time passes than a walk takes.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 #[derive(Clone, Copy)]
@@ -114,9 +136,25 @@ mod tests {
         let own = std::process::id();
         let resident = Memory::default().resident_bytes(&[own]);
         assert!(resident > 100_000, "{resident}");
-        // The same process twice: each page of it is shared by no other, so Pss counts it twice.
-        let twice = Memory::default().resident_bytes(&[own, own]);
-        assert!(twice > resident / 2, "{twice} of {resident}");
         assert_eq!(Memory::default().resident_bytes(&[]), 0);
+    }
+
+    #[test]
+    fn between_walks_the_last_proportion_holds() {
+        let own = std::process::id();
+        let resident = Memory::default().resident_bytes(&[own]);
+        let far = Instant::now() + Duration::from_secs(3600);
+        let mut memory = Memory {
+            estimates: false,
+            walked: Some((0.5, far)),
+        };
+        let half = memory.resident_bytes(&[own, own]);
+        assert!(
+            half.abs_diff(resident) < resident / 2,
+            "{half} of {resident}"
+        );
+        let mut memory = Memory::default();
+        memory.resident_bytes(&[own, own]);
+        assert!(memory.walked.is_some() != memory.estimates, "{memory:?}");
     }
 }

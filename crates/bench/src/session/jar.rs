@@ -22,7 +22,8 @@ impl Jar {
             };
             let (name, value) = (&pair[..=at], &pair[at + 1..]);
             self.0.retain(|known| !known.starts_with(name));
-            let is_gone = value.is_empty() || parts.any(|part| part.eq_ignore_ascii_case(b"max-age=0"));
+            let is_gone =
+                value.is_empty() || parts.any(|part| part.eq_ignore_ascii_case(b"max-age=0"));
             if at > 0 && !is_gone && pair.len() <= MOST_BYTES && self.0.len() < MOST_COOKIES {
                 self.0.push(pair.into());
             }
@@ -74,11 +75,17 @@ mod tests {
     fn cookies_are_kept_replaced_and_dropped() {
         let mut jar = Jar::default();
         assert_eq!(sent(&jar), "");
-        take(&mut jar, "Set-Cookie: a=1; Path=/; HttpOnly\r\nSet-Cookie: ab=2\r\n");
+        take(
+            &mut jar,
+            "Set-Cookie: a=1; Path=/; HttpOnly\r\nSet-Cookie: ab=2\r\n",
+        );
         assert_eq!(sent(&jar), "Cookie: a=1; ab=2\r\n");
         take(&mut jar, "Set-Cookie: a=3; Secure\r\n");
         assert_eq!(sent(&jar), "Cookie: ab=2; a=3\r\n");
-        take(&mut jar, "Set-Cookie: ab=x; Max-Age=0\r\nSet-Cookie: a=\r\nSet-Cookie: =7\r\nSet-Cookie: x\r\n");
+        take(
+            &mut jar,
+            "Set-Cookie: ab=x; Max-Age=0\r\nSet-Cookie: a=\r\nSet-Cookie: =7\r\nSet-Cookie: x\r\n",
+        );
         assert_eq!(sent(&jar), "");
     }
 
@@ -88,7 +95,10 @@ mod tests {
         for number in 0..100 {
             take(&mut jar, &format!("Set-Cookie: c{number}=1\r\n"));
         }
-        take(&mut jar, &format!("Set-Cookie: c1={}\r\n", "x".repeat(5000)));
+        take(
+            &mut jar,
+            &format!("Set-Cookie: c1={}\r\n", "x".repeat(5000)),
+        );
         assert_eq!(sent(&jar).matches('=').count(), MOST_COOKIES - 1);
     }
 }

@@ -24,7 +24,7 @@ pub use args::SessionArgs;
 use visit::{LABELS, Visit, Visitors};
 
 /// A load of sessions. Its only endpoint is that of [`Sessions::place`], with index 0. A run of it
-/// ends when all sessions are done, or with its plan's time or count if that comes first.
+/// ends when all sessions are done, or with its plan's time if that comes first.
 #[derive(Debug)]
 pub struct Sessions {
     title: String,
@@ -53,13 +53,15 @@ impl Sessions {
         !self.visit.close
     }
 
-    /// Starts the load. A user has one page under way at a time, whatever the plan's pipelining.
+    /// Starts the load. A user has one page under way at a time, whatever the plan's pipelining;
+    /// the plan's count of requests is not looked at, since it would end sessions halfway.
     ///
     /// # Errors
     /// When a thread cannot be had.
     pub fn start(&self, plan: &Plan) -> io::Result<Running> {
         let mut plan = plan.clone();
         plan.pipeline = 1;
+        plan.requests = None;
         let (begin, end) = own(self.visit.sessions, plan.share, plan.threads);
         let visit = Arc::clone(&self.visit);
         let numbers = Arc::new(AtomicU64::new(begin));

@@ -72,7 +72,10 @@ mod tests {
             assert_eq!(one.len(), bytes);
             assert_eq!(one, data(7, bytes));
             assert_ne!(one, data(8, bytes));
-            assert!(one.iter().all(|&byte| byte.is_ascii_alphanumeric() || byte == b'-'));
+            assert!(
+                one.iter()
+                    .all(|&byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            );
         }
         assert_ne!(data(7, 1024)[LEAST_DATA..], data(8, 1024)[LEAST_DATA..]);
     }
@@ -94,7 +97,12 @@ mod tests {
             (own[..99].to_vec(), Shown::Other),
             (b"Warning: something".to_vec(), Shown::Other),
         ] {
-            assert_eq!(shown(&body, &own), expected, "{}", String::from_utf8_lossy(&body));
+            assert_eq!(
+                shown(&body, &own),
+                expected,
+                "{}",
+                String::from_utf8_lossy(&body)
+            );
         }
     }
 }

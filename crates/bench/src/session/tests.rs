@@ -71,10 +71,16 @@ impl Application {
     fn answer(&self, lines: &[String], flaw: Flaw) -> String {
         let path = lines[0].split(' ').nth(1).unwrap();
         if let Some(value) = path.strip_prefix("/app/write?value=") {
-            assert!(!lines.iter().any(|line| line.starts_with("Cookie")), "a new session");
+            assert!(
+                !lines.iter().any(|line| line.starts_with("Cookie")),
+                "a new session"
+            );
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if flaw != Flaw::Forgets || number % 4 != 0 {
-                self.sessions.lock().unwrap().insert(number, value.to_owned());
+            if flaw != Flaw::Forgets || !number.is_multiple_of(4) {
+                self.sessions
+                    .lock()
+                    .unwrap()
+                    .insert(number, value.to_owned());
             }
             let cookie = match flaw {
                 Flaw::NoCookie => String::new(),
@@ -87,10 +93,12 @@ impl Application {
             return format!("HTTP/1.1 {status}{cookie}Content-Length: 0\r\n\r\n");
         }
         assert_eq!(path, "/app/read");
-        let cookie = lines.iter().find_map(|line| line.strip_prefix("Cookie: sid="));
+        let cookie = lines
+            .iter()
+            .find_map(|line| line.strip_prefix("Cookie: sid="));
         let number: u64 = cookie.map_or(u64::MAX, |number| number.parse().unwrap());
         let sessions = self.sessions.lock().unwrap();
-        let is_fourth = number % 4 == 0;
+        let is_fourth = number.is_multiple_of(4);
         let value = match flaw {
             Flaw::Mixes if is_fourth => "session-of-somebody-else",
             _ => sessions.get(&number).map_or("", String::as_str),
@@ -99,7 +107,10 @@ impl Application {
             Flaw::Breaks if is_fourth => "500 Broken",
             _ => "200 OK",
         };
-        format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{value}", value.len())
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{value}",
+            value.len()
+        )
     }
 }
 
@@ -116,7 +127,9 @@ fn run(flaw: Flaw, more: &[&str]) -> Tally {
         }
     });
     let url = format!("http://{address}/app");
-    let line = ["session", &url, "--sessions", "40"].into_iter().chain(more.iter().copied());
+    let line = ["session", &url, "--sessions", "40"]
+        .into_iter()
+        .chain(more.iter().copied());
     let sessions = Command::parse_from(line).args.plan().unwrap();
     let endpoints = Endpoints::default();
     endpoints.add(Endpoint {
@@ -160,7 +173,12 @@ fn figures(tally: &Tally) -> [u64; 4] {
 
 #[test]
 fn every_session_is_written_and_read_once() {
-    for more in [&[][..], &["--no-keepalive"], &["--pages-between", "20ms"], &["--size", "24B"]] {
+    for more in [
+        &[][..],
+        &["--no-keepalive"],
+        &["--pages-between", "20ms"],
+        &["--size", "24B"],
+    ] {
         let tally = run(Flaw::None, more);
         assert_eq!(figures(&tally), [40, 40, 0, 0], "{more:?} {tally:?}");
         assert_eq!(tally.counts.succeeded, 80, "{more:?}");

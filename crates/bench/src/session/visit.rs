@@ -135,14 +135,22 @@ impl Visitors {
             (Some(path), ..) => user.read.push_str(path),
             (None, Some(location), 300..400) => {
                 let reference = String::from_utf8_lossy(location);
-                let target = self.visit.place.with_path(&self.visit.write.0).join(&reference);
+                let target = self
+                    .visit
+                    .place
+                    .with_path(&self.visit.write.0)
+                    .join(&reference);
                 let target = target.map_err(|error| wrong(&error.to_string()))?;
                 if !target.same_place(&self.visit.place) {
                     return Err(wrong("the first page redirects to another server"));
                 }
                 user.read.push_str(&target.path);
             }
-            _ => return Err(wrong("the first page does not redirect (--read names the second)")),
+            _ => {
+                return Err(wrong(
+                    "the first page does not redirect (--read names the second)",
+                ));
+            }
         }
         user.state = State::Redirected;
         Ok(())

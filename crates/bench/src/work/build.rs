@@ -22,6 +22,8 @@ const MOST_REQUESTS: u64 = 5_000_000;
 pub(crate) struct Built {
     pub(crate) work: Work,
     pub(crate) times: Option<Arrivals>,
+    /// Of a recording: how many requests it has, which are sent once unless the user says otherwise.
+    pub(crate) once: Option<u64>,
 }
 
 /// Reads what the options name.
@@ -63,6 +65,7 @@ pub(crate) fn build(args: &LoadArgs, files: &Files) -> Result<Built, String> {
     Ok(Built {
         work,
         times: list.times,
+        once: list.once,
     })
 }
 
@@ -71,6 +74,7 @@ struct List {
     requests: Vec<Request>,
     order: Order,
     times: Option<Arrivals>,
+    once: Option<u64>,
     title: String,
     notes: Vec<String>,
 }
@@ -120,6 +124,7 @@ impl List {
                 OrderOption::Random => Order::Random(len),
             },
             times: None,
+            once: None,
             title,
             notes: Vec::new(),
         })
@@ -144,6 +149,7 @@ impl List {
             )),
             Speed::Max | Speed::Popularity => None,
         };
+        let once = (speed != Speed::Popularity).then_some(replay.order.len() as u64);
         let title = format!("{title} ({} requests)", replay.order.len());
         let requests = replay.requests.clone();
         let order = match speed {
@@ -154,6 +160,7 @@ impl List {
             requests,
             order,
             times,
+            once,
             title,
             notes,
         })
@@ -178,6 +185,7 @@ impl List {
                 .collect(),
             order: Order::Zipf(catalogue.popularity()),
             times: None,
+            once: None,
             title: format!(
                 "catalogue of {count} objects at {server}, exponent {}, {} in all",
                 what.exponent,
@@ -268,9 +276,11 @@ fn scenario(args: &LoadArgs, path: &Path, files: &Files, mut places: Places) -> 
     let read = |file: &str| files.bytes(&beside(path, file));
     let compiled =
         Compiled::load(&text, &name, &read, &setup).map_err(|errors| errors.to_string())?;
-    for target in compiled.places() {
-        places.endpoint(target)?;
-    }
+    let endpoints = compiled
+        .places()
+        .iter()
+        .map(|target| places.endpoint(target))
+        .collect::<Result<_, _>>()?;
     let work = Work {
         title: format!("scenario {name}"),
         labels: compiled.labels().to_vec(),
@@ -280,11 +290,16 @@ fn scenario(args: &LoadArgs, path: &Path, files: &Files, mut places: Places) -> 
         notes: Vec::new(),
         kind: Kind::Users(Users {
             compiled: Arc::new(compiled),
+            endpoints,
             places: Arc::new(Mutex::new(places)),
             seed: args.shape.seed,
         }),
     };
-    Ok(Built { work, times: None })
+    Ok(Built {
+        work,
+        times: None,
+        once: None,
+    })
 }
 
 /// A file named in another, relative to it.

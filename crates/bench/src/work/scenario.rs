@@ -17,7 +17,9 @@ const EMPTY_ITERATION: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub(crate) struct Users {
     pub(crate) compiled: Arc<Compiled>,
-    /// Places are looked up when a user first goes there.
+    /// The endpoints of the places that are known before the run.
+    pub(crate) endpoints: Vec<u32>,
+    /// Further places are looked up when a user first goes there.
     pub(crate) places: Arc<Mutex<Places>>,
     pub(crate) seed: u64,
 }
@@ -39,7 +41,7 @@ impl Users {
                     }
                 })
                 .collect(),
-            endpoints: Vec::new(),
+            endpoints: users.endpoints.iter().copied().map(Some).collect(),
             shared: users.clone(),
         })
     }
@@ -169,8 +171,9 @@ impl Driver for Crowd {
         self.users[user as usize].at_boundary
     }
 
-    fn home(&self, _user: u32) -> Option<u32> {
-        None
+    fn home(&self, user: u32) -> Option<u32> {
+        let place = self.users[user as usize].user.home()?;
+        *self.endpoints.get(place)?
     }
 }
 

@@ -53,9 +53,10 @@ fn place(servers: &[&Contestant], level: &LevelResult, measure: Measure) -> Opti
         next: None,
     };
     for (_, name) in ranked.into_iter().skip(1) {
-        // A ratio that cannot be told is no tie.
+        // A ratio that cannot be told is no tie. One that contradicts the medians, as it may when a server missed
+        // rounds, decides nothing.
         let ratio = ratio(level, leader, name, measure);
-        if ratio.is_some_and(|r| r.within_noise()) {
+        if ratio.is_some_and(|r| r.within_noise() || (r.median < 1.0) != measure.less_is_better()) {
             place.first.push(name.to_owned());
         } else if place.next.is_none() {
             place.next = ratio.map(|r| (name.to_owned(), r.median));
@@ -405,6 +406,20 @@ mod tests {
             "{words}"
         );
         assert!(words.contains("3.00 × c"), "{words}");
+    }
+
+    #[test]
+    fn rounds_that_contradict_the_medians_decide_nothing() {
+        // In the one round that both have, b is ahead; a's other rounds were better ones.
+        let mut found = comparison(&[(
+            500,
+            &[("a", [100.0, 300.0, 300.0], 0), ("b", [200.0; 3], 0)],
+        )]);
+        found.cases[0].levels[0]
+            .turns
+            .retain(|t| t.server == "a" || t.round == 1);
+        let words = places(&found, &found.cases[0]).concat();
+        assert!(words.contains("a and b are first"), "{words}");
     }
 
     #[test]

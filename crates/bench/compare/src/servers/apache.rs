@@ -24,6 +24,8 @@ CacheEnable disk /
 CacheRoot {cache}
 CacheMaxFileSize 8388608";
 
+/// The provider sorts keys into its parts by their first byte, which is the same for all URLs: of many pages it keeps
+/// a few hundred, however large it is.
 const SHARED_MEMORY: &str = "LoadModule socache_shmcb_module {modules}/mod_socache_shmcb.so
 LoadModule cache_socache_module {modules}/mod_cache_socache.so
 CacheEnable socache /

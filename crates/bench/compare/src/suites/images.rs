@@ -41,10 +41,7 @@ fn cases(quick: bool) -> Vec<Case> {
 
 fn picture(quick: bool, name: &'static str, bytes: u64, original: Original) -> Case {
     let mut case = Case::of_one(name, bytes, "jpg");
-    case.about = format!(
-        "A picture of {} KiB, a new connection for each request.",
-        bytes >> 10
-    );
+    case.about = format!("A picture of {} KiB.", bytes >> 10);
     case.measure = Measure::RequestsPerSecond;
     case.levels = if quick { QUICK_STEPS } else { STEPS }
         .iter()

@@ -26,7 +26,7 @@ const QUICK_STEPS: &[(u64, u64)] = &[(500, 2), (3_000, 2), (10_000, 4)];
 
 fn cases(quick: bool) -> Vec<Case> {
     let mut case = Case::of_one("page", PAGE_BYTES, "html");
-    case.about = "One page of 20 KB, a new connection for each request.".into();
+    case.about = "One page of 20 KB.".into();
     case.measure = Measure::PagesPerMinute;
     case.levels = if quick {
         let step = |&(clients, seconds)| timed(&[clients], Duration::from_secs(seconds));

@@ -34,7 +34,7 @@ fn cases(quick: bool) -> Vec<Case> {
 fn page(quick: bool, name: &'static str, bytes: u64, rows: Vec<OriginalRow>) -> Case {
     let mut case = Case::of_one(name, bytes, "html");
     case.about = format!(
-        "One page of {} bytes over kept connections.",
+        "One page of {} bytes.",
         forebay_results::format::count(bytes)
     );
     case.keep_alive = true;
@@ -60,8 +60,7 @@ fn site(quick: bool) -> Case {
     Case {
         name: "site",
         about: format!(
-            "{} different pages in the order of an access log (popularity by Zipf's law, exponent 0.9) over kept \
-             connections, after each page was fetched once.",
+            "{} different pages in the order of an access log (popularity by Zipf's law, exponent 0.9), after each page was fetched once.",
             forebay_results::format::count(urls as u64)
         ),
         probe: catalogue

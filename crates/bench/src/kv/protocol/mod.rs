@@ -18,7 +18,6 @@ pub(crate) use resp::Resp;
 pub(crate) use text::Text;
 pub(crate) use wire::{MOST_KEPT, Reply, Which, Wire};
 
-
 /// What is asked of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {

@@ -110,7 +110,11 @@ impl Grammar for Resp {
 
 impl Resp {
     /// What is said first on a connection, and how many commands it is. Only what is given is said.
-    pub(crate) fn greeting(user: Option<&str>, password: Option<&str>, database: u32) -> (Vec<u8>, u8) {
+    pub(crate) fn greeting(
+        user: Option<&str>,
+        password: Option<&str>,
+        database: u32,
+    ) -> (Vec<u8>, u8) {
         let (mut out, mut commands) = (Vec::new(), 0);
         if let Some(password) = password {
             let arguments = ["AUTH"].into_iter().chain(user).chain([password]);
@@ -122,6 +126,13 @@ impl Resp {
             commands += 1;
         }
         (out, commands)
+    }
+
+    /// The question after the server's own counts.
+    pub(crate) fn info() -> Vec<u8> {
+        let mut out = Vec::new();
+        command(&mut out, &["INFO", "stats"]);
+        out
     }
 }
 

@@ -41,7 +41,11 @@ fn seen<G: Grammar>(wire: &Wire<G>, response: Response) -> Seen {
 }
 
 /// Feeds `input` in pieces of one size; every response is to the request of its turn.
-fn feed<G: Grammar>(input: &[u8], expects: &[Expect], piece: usize) -> Result<Vec<Seen>, Malformed> {
+fn feed<G: Grammar>(
+    input: &[u8],
+    expects: &[Expect],
+    piece: usize,
+) -> Result<Vec<Seen>, Malformed> {
     let (mut wire, mut from, mut found) = (Wire::<G>::new(), 0, Vec::new());
     for to in (piece..input.len()).step_by(piece).chain([input.len()]) {
         while from < to && found.len() < expects.len() {
@@ -72,13 +76,21 @@ type Outcome<'a> = (Lookup, u32, u32, Option<&'a str>);
 fn assert_outcomes<G: Grammar>(table: &[(Command, &str, Outcome<'_>)]) {
     for (command, input, outcome) in table {
         let found = &responses::<G>(input, &[expect(*command, 1)])[0];
-        let seen = (found.response.lookup, found.hits, found.misses, found.error.as_deref());
+        let seen = (
+            found.response.lookup,
+            found.hits,
+            found.misses,
+            found.error.as_deref(),
+        );
         assert_eq!(seen, *outcome, "{command:?} {input:?}");
         assert_eq!(found.response.fault.is_some(), found.error.is_some());
     }
     // Answers follow each other without a gap.
     let all: String = table.iter().map(|(_, input, _)| *input).collect();
-    let expects: Vec<Expect> = table.iter().map(|(command, ..)| expect(*command, 1)).collect();
+    let expects: Vec<Expect> = table
+        .iter()
+        .map(|(command, ..)| expect(*command, 1))
+        .collect();
     responses::<G>(&all, &expects);
 }
 
@@ -103,14 +115,26 @@ fn memcached_text() {
         (Command::Delete, "NOT_FOUND\r\n", NONE),
         (Command::Touch, "TOUCHED\r\n", HIT),
         (Command::Touch, "NOT_FOUND\r\n", MISS),
-        (Command::Incr, "18446744073709551615  \r\n", (Lookup::Unknown, 1, 0, None)),
-        (Command::Incr, "NOT_FOUND\r\n", (Lookup::Unknown, 0, 1, None)),
+        (
+            Command::Incr,
+            "18446744073709551615  \r\n",
+            (Lookup::Unknown, 1, 0, None),
+        ),
+        (
+            Command::Incr,
+            "NOT_FOUND\r\n",
+            (Lookup::Unknown, 0, 1, None),
+        ),
         (
             Command::Set,
             "SERVER_ERROR out of memory storing object\r\n",
             refused("SERVER_ERROR out of memory storing object"),
         ),
-        (Command::Get, "CLIENT_ERROR line too long\r\n", refused("CLIENT_ERROR line too long")),
+        (
+            Command::Get,
+            "CLIENT_ERROR line too long\r\n",
+            refused("CLIENT_ERROR line too long"),
+        ),
         (Command::Touch, "ERROR\r\n", refused("ERROR")),
     ]);
 }
@@ -130,7 +154,11 @@ fn memcached_meta() {
         (Command::Touch, "EN\r\n", MISS),
         (Command::Incr, "HD\r\n", (Lookup::Unknown, 1, 0, None)),
         (Command::Incr, "NF\r\n", (Lookup::Unknown, 0, 1, None)),
-        (Command::Get, "SERVER_ERROR busy\r\n", refused("SERVER_ERROR busy")),
+        (
+            Command::Get,
+            "SERVER_ERROR busy\r\n",
+            refused("SERVER_ERROR busy"),
+        ),
     ]);
 }
 
@@ -153,7 +181,11 @@ fn redis() {
             "-OOM command not allowed when used memory > 'maxmemory'.\r\n",
             refused("OOM command not allowed when used memory > 'maxmemory'."),
         ),
-        (Command::Get, "-NOAUTH Authentication required.\r\n", refused("NOAUTH Authentication required.")),
+        (
+            Command::Get,
+            "-NOAUTH Authentication required.\r\n",
+            refused("NOAUTH Authentication required."),
+        ),
     ]);
 }
 
@@ -162,7 +194,10 @@ fn several_values_are_told_apart() {
     let three = [expect(Command::Get, 3)];
     let text = "VALUE a 0 1\r\nx\r\nVALUE c 0 3\r\n\r\nz\r\nEND\r\n";
     let found = &responses::<Text>(text, &three)[0];
-    assert_eq!((found.hits, found.misses, found.response.body_bytes), (2, 1, 4));
+    assert_eq!(
+        (found.hits, found.misses, found.response.body_bytes),
+        (2, 1, 4)
+    );
     assert_eq!(found.values, ["Key([97]) x", "Key([99]) \r\nz"]);
     let found = &responses::<Meta>("VA 1\r\nx\r\nEN\r\nVA 3\r\n\r\nz\r\n", &three)[0];
     assert_eq!(found.values, ["Place(0) x", "Place(2) \r\nz"]);
@@ -205,16 +240,41 @@ fn answers_to_something_else_are_refused() {
         "HTTP/1.1 400 Bad Request\r\n",
         &long,
     ] {
-        assert!(feed::<Text>(input.as_bytes(), &get, 7).is_err(), "{input:?}");
+        assert!(
+            feed::<Text>(input.as_bytes(), &get, 7).is_err(),
+            "{input:?}"
+        );
     }
     for input in ["MN\r\n", "HD\r\n", "VA\r\n", "VA -1\r\n", "\r\n"] {
-        assert!(feed::<Meta>(input.as_bytes(), &get, 7).is_err(), "{input:?}");
+        assert!(
+            feed::<Meta>(input.as_bytes(), &get, 7).is_err(),
+            "{input:?}"
+        );
     }
-    for input in [":1\r\n", "*1\r\n$1\r\nx\r\n", "$x\r\n", "$1\r\nxy\r\n", "\r\n", "+OK\r\n"] {
-        assert!(feed::<Resp>(input.as_bytes(), &get, 7).is_err(), "{input:?}");
+    for input in [
+        ":1\r\n",
+        "*1\r\n$1\r\nx\r\n",
+        "$x\r\n",
+        "$1\r\nxy\r\n",
+        "\r\n",
+        "+OK\r\n",
+    ] {
+        assert!(
+            feed::<Resp>(input.as_bytes(), &get, 7).is_err(),
+            "{input:?}"
+        );
     }
-    for input in ["*3\r\n", "*-1\r\n", "*1000000000\r\n", "$1\r\nx\r\n", "*2\r\n*2\r\n"] {
-        assert!(feed::<Resp>(input.as_bytes(), &two, 7).is_err(), "{input:?}");
+    for input in [
+        "*3\r\n",
+        "*-1\r\n",
+        "*1000000000\r\n",
+        "$1\r\nx\r\n",
+        "*2\r\n*2\r\n",
+    ] {
+        assert!(
+            feed::<Resp>(input.as_bytes(), &two, 7).is_err(),
+            "{input:?}"
+        );
     }
 }
 
@@ -282,21 +342,52 @@ fn keys_are_as_long_as_they_say() {
 /// Bytes that look like an answer.
 fn noise() -> impl Strategy<Value = Vec<u8>> {
     let pieces = prop::sample::select(vec![
-        "VALUE ", "k 0 ", "END", "VA ", "EN", "HD", "MN", "$", "-1", "*", ":", "+OK", "_", "-ERR", "1", "3", " ",
-        "99999999999999999999", "\r\n", "\r\n", "\r\n", "\n", "\r", "abc", "NOT_FOUND", "STORED", "SERVER_ERROR x",
+        "VALUE ",
+        "k 0 ",
+        "END",
+        "VA ",
+        "EN",
+        "HD",
+        "MN",
+        "$",
+        "-1",
+        "*",
+        ":",
+        "+OK",
+        "_",
+        "-ERR",
+        "1",
+        "3",
+        " ",
+        "99999999999999999999",
+        "\r\n",
+        "\r\n",
+        "\r\n",
+        "\n",
+        "\r",
+        "abc",
+        "NOT_FOUND",
+        "STORED",
+        "SERVER_ERROR x",
     ]);
     let piece = prop_oneof![4 => pieces.prop_map(|piece| piece.as_bytes().to_vec()), 1 => any::<[u8; 3]>().prop_map(Vec::from)];
     prop::collection::vec(piece, 1..40).prop_map(|pieces| pieces.concat())
 }
 
 fn any_expect() -> impl Strategy<Value = Expect> {
-    let greeting = prop::sample::select(vec![Greeting::Needless, Greeting::Here(2), Greeting::Earlier]);
+    let greeting = prop::sample::select(vec![
+        Greeting::Needless,
+        Greeting::Here(2),
+        Greeting::Earlier,
+    ]);
     let command = prop::sample::select(Command::ALL.to_vec());
-    (command, 1..4_u16, greeting, any::<bool>()).prop_map(|(command, keys, greeting, keep)| Expect {
-        command,
-        keys: if command == Command::Get { keys } else { 1 },
-        greeting,
-        keep,
+    (command, 1..4_u16, greeting, any::<bool>()).prop_map(|(command, keys, greeting, keep)| {
+        Expect {
+            command,
+            keys: if command == Command::Get { keys } else { 1 },
+            greeting,
+            keep,
+        }
     })
 }
 

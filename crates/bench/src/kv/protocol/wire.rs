@@ -97,7 +97,8 @@ impl Kept {
 
     fn add(&mut self, bytes: &[u8]) {
         let room = MOST_KEPT.saturating_sub(self.bytes.len());
-        self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.bytes
+            .extend_from_slice(&bytes[..bytes.len().min(room)]);
         if let Some(item) = self.items.last_mut() {
             item.to = self.bytes.len();
         }
@@ -130,7 +131,9 @@ impl<G: Grammar> Wire<G> {
     /// The values that came, if they were to be kept.
     pub(crate) fn values(&self) -> impl Iterator<Item = (Which<'_>, &[u8])> {
         let kept = self.reply.kept.as_deref();
-        let items = kept.into_iter().flat_map(|kept| kept.items.iter().map(move |item| (kept, item)));
+        let items = kept
+            .into_iter()
+            .flat_map(|kept| kept.items.iter().map(move |item| (kept, item)));
         items.map(|(kept, item)| {
             let key = &kept.bytes[item.key_from..item.key_to];
             let which = item.place.map_or(Which::Key(key), Which::Place);
@@ -216,7 +219,8 @@ impl<G: Grammar> Wire<G> {
                 .reply
                 .refused(b"the connection was closed and opened anew, without AUTH and SELECT"),
         }
-        let is_single_read = expect.keys == 1 && matches!(expect.command, Command::Get | Command::Touch);
+        let is_single_read =
+            expect.keys == 1 && matches!(expect.command, Command::Get | Command::Touch);
         Response {
             which: 0,
             status: 0,
@@ -248,7 +252,12 @@ impl<G: Grammar> Session for Wire<G> {
     }
 
     #[inline]
-    fn receive(&mut self, (): &mut (), input: &[u8], expect: Expect) -> Result<Progress, Malformed> {
+    fn receive(
+        &mut self,
+        (): &mut (),
+        input: &[u8],
+        expect: Expect,
+    ) -> Result<Progress, Malformed> {
         if !self.is_begun {
             self.begin(expect);
         }

@@ -33,9 +33,8 @@ pub(super) fn set_missing(context: &mut Context, scenario: &mut Scenario) {
             fate: Fate::Changed,
             words: words.into(),
         });
-        if !open {
-            scenario.variables.insert(name, String::new());
-        }
+        // Columns come before variables of the same name.
+        scenario.variables.insert(name, String::new());
     }
 }
 

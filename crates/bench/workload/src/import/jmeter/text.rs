@@ -6,14 +6,16 @@ use super::functions;
 
 /// Translates a text. `put_in`: constants as their text instead of by name.
 pub(super) fn unfold(context: &mut Context, raw: &str, put_in: bool) -> String {
+    let references = references(raw);
     // Without a reference JMeter leaves backslashes alone.
-    if reference(raw).is_none() {
+    if references.is_empty() {
         return raw.replace("${", "$${");
     }
     let mut out = String::with_capacity(raw.len());
-    let mut rest = raw;
-    while let Some((before, inner, after)) = reference(rest) {
-        push_plain(&mut out, before);
+    let mut done = 0;
+    for (start, end) in references {
+        push_plain(&mut out, &raw[done..start]);
+        let inner = &raw[start + 2..end];
         let value = if inner.starts_with("__") {
             function(context, inner, put_in)
         } else {
@@ -24,9 +26,9 @@ pub(super) fn unfold(context: &mut Context, raw: &str, put_in: bool) -> String {
         if context.is_exhausted() {
             return out;
         }
-        rest = after;
+        done = end + 1;
     }
-    push_plain(&mut out, rest);
+    push_plain(&mut out, &raw[done..]);
     out
 }
 
@@ -58,50 +60,41 @@ fn push_value(context: &mut Context, out: &mut String, value: &str) {
     out.push_str(value);
 }
 
-/// Splits at the first reference: before it, what is in it, after it.
-fn reference(text: &str) -> Option<(&str, &str, &str)> {
-    let mut from = 0;
-    while let Some(found) = text.get(from..)?.find("${") {
-        let at = from + found;
-        let slashes = text[..at]
-            .bytes()
-            .rev()
-            .take_while(|byte| *byte == b'\\')
-            .count();
-        if slashes % 2 == 0
-            && let Some(end) = closing(&text[at + 2..])
-        {
-            let inner = &text[at + 2..at + 2 + end];
-            return Some((&text[..at], inner, &text[at + 3 + end..]));
-        }
-        from = at + 2;
-    }
-    None
-}
-
-/// Where the brace closes that was opened before this text.
-fn closing(text: &str) -> Option<usize> {
+/// The outermost references of a text: where the `$` and where the `}` of each is. One pass,
+/// however many are opened and never closed.
+fn references(text: &str) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
-    let mut open = 1_usize;
+    let mut found = Vec::new();
+    // Start, whether it is a function, and how many of its parentheses are open.
+    let mut open: Vec<(usize, bool, usize)> = Vec::new();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'\\' => at += 1,
-            b'$' if bytes.get(at + 1) == Some(&b'{') => {
-                open += 1;
+        match (byte, open.last_mut()) {
+            (b'\\', _) => at += 1,
+            (b'$', _) if bytes.get(at + 1) == Some(&b'{') => {
+                open.push((at, bytes[at..].starts_with(b"${__"), 0));
                 at += 1;
             }
-            b'}' => {
-                open -= 1;
-                if open == 0 {
-                    return Some(at);
-                }
+            (b'(', Some((_, true, depth))) => *depth += 1,
+            (b')', Some((_, true, depth))) => *depth = depth.saturating_sub(1),
+            (b'}', Some((start, _, 0))) => {
+                found.push((*start, at));
+                open.pop();
             }
             _ => {}
         }
         at += 1;
     }
-    None
+    found.sort_unstable();
+    let mut end = 0;
+    found.retain(|(start, own_end)| {
+        let outermost = *start >= end;
+        if outermost {
+            end = *own_end + 1;
+        }
+        outermost
+    });
+    found
 }
 
 fn function(context: &mut Context, inner: &str, put_in: bool) -> String {
@@ -184,6 +177,8 @@ mod tests {
                 "function() { return `${dollar}${_x_}` }",
             ),
             ("${__P(a\\,b,c)}", "${a_b}"),
+            ("${__groovy(f{x})}${host}", "${groovy}${host}"),
+            ("${__x(${host}", "$${__x(${host}"),
         ] {
             assert_eq!(unfold(&mut context(), raw, false), expected, "{raw}");
         }

@@ -123,7 +123,7 @@ fn a_body_makes_it_a_post() {
 #[test]
 fn basic_authentication_is_sent() {
     let site = Site::start("location / { auth_basic shop; auth_basic_user_file users; }");
-    std::fs::write(site.log_path().with_file_name("users"), "ann:{PLAIN}s:crt\n").unwrap();
+    std::fs::write(site.log_path().with_file_name("users"), "ann:{SHA}q1iyymvuoUcsgsi0mgOEnzksC58=\n").unwrap();
     let url = site.url("/");
     let load = |user: &str| Bench::new(&[&url, "-n", "10", "-c", "1", "--user", user]).figures();
     assert_eq!(load("ann:s:crt").phase().status(200), 10);

@@ -28,7 +28,7 @@ fn wrong_options_are_wrong_usage() {
         (["-d", "soon"], "soon"),
         (["-c", "0"], "at least 1"),
         (["-n", "many"], "whole number"),
-        (["--rate", "-5"], "--rate"),
+        (["--rate", "0"], "more than 0"),
         (["-H", "no colon"], "Name: value"),
         (["-X", "G T"], "method"),
         (["--resolve", "a:b:c"], "HOST:PORT:ADDRESS"),
@@ -142,7 +142,7 @@ fn assertions_decide_the_exit_status() {
     let ended = load("p50<1ns").run().with_status(1).saying(&["failed", "p50<1ns", "held"]);
     assert!(ended.stdout.contains("20"), "the result is printed anyway");
     // What was not measured does not hold.
-    load("hits>0%").run().with_status(1).saying(&["not measured"]);
+    load("hit>0%").run().with_status(1).saying(&["not measured"]);
 }
 
 #[test]

@@ -56,4 +56,7 @@ mod syscalls;
 mod torture;
 
 mod bench_basic;
+mod bench_replay;
+mod bench_server;
+mod bench_tls;
 mod bench_wrong;

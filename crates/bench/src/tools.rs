@@ -1,6 +1,6 @@
 //! Commands beside the load: `import` and `diff`.
 
-use forebay_workload::import::{self, Options};
+use forebay_workload::import::{self, Options, Suggested};
 
 use crate::Failure;
 use crate::args::{DiffArgs, Format, ImportArgs};
@@ -23,16 +23,37 @@ pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
     for note in &imported.notes {
         eprintln!("{note}");
     }
+    if imported.scenario.flow.is_empty() {
+        return Err(Failure::Message(format!("{name}: there is nothing in it that could be sent")));
+    }
     let scenario = imported.scenario.to_toml();
     match &args.out {
         None => print(&scenario),
         Some(path) => {
             std::fs::write(path, scenario)
                 .map_err(|error| Failure::Message(format!("{}: {error}", path.display())))?;
-            eprintln!("{} is written", path.display());
+            eprintln!("{} is written; it runs as", path.display());
+            let options = suggestion(&imported.suggested);
+            eprintln!("  forebay bench --scenario {}{options}", path.display());
         }
     }
     Ok(())
+}
+
+/// The options of `forebay bench` for what a plan says of the load itself.
+fn suggestion(suggested: &Suggested) -> String {
+    let mut options = String::new();
+    let mut add = |option: &str, value: Option<String>| {
+        if let Some(value) = value {
+            options.push_str(&format!(" {option} {value}"));
+        }
+    };
+    let seconds = |seconds: f64| format!("{}ms", (seconds * 1000.0).round());
+    add("-c", suggested.users.map(|users| users.to_string()));
+    add("--ramp", suggested.ramp_seconds.filter(|&ramp| ramp > 0.0).map(seconds));
+    add("-d", suggested.duration_seconds.map(seconds));
+    add("--rate", suggested.rate_per_second.map(|rate| rate.to_string()));
+    options
 }
 
 /// `forebay bench diff`

@@ -12,6 +12,7 @@ use crate::comparison::ConfigFile;
 use crate::place::{Common, Folders, Place, fill, hand_over};
 use crate::process::{Running, free_port};
 use crate::servers::Server;
+use crate::companions::{self, Beside};
 use crate::{command, interrupt, probe};
 
 /// How long a server may take until it answers, and to prepare itself.
@@ -35,6 +36,9 @@ pub(crate) struct Launched {
     pub(crate) command: String,
     pub(crate) environment: Vec<String>,
     pub(crate) files: Vec<ConfigFile>,
+    /// Whose processor time and memory count, if anybody's.
+    pub(crate) observed: Option<u32>,
+    beside: Beside,
     _folders: Folders,
 }
 
@@ -52,7 +56,10 @@ pub(crate) fn start(
 ) -> Result<Launched, String> {
     let port = free_port()?;
     let folders = place.folders(server)?;
-    let values = place.values(server, &folders, common, port, origin, probe.bytes);
+    let spots = companions::spots(server, &folders)?;
+    let places = companions::placeholders(server, &spots);
+    let mut values = place.values(server, &folders, common, port, origin, probe.bytes);
+    values.extend(places.iter().map(|(name, place)| (name.as_str(), place.clone())));
     let files = write_files(server, &folders, &values)?;
     hand_over(server, &folders)?;
     let output = folders.dir.join("output.log");
@@ -76,6 +83,8 @@ pub(crate) fn start(
             .stderr(log);
         Ok(command)
     };
+    let beside = companions::start(server, &spots, &folders.dir, &common.cores, &values)
+        .map_err(|e| format!("{e}{}", tail(&output)))?;
     for step in &server.prepare {
         let mut command = build(step)?;
         let status = Running::start(&mut command)?.wait(START);
@@ -87,6 +96,8 @@ pub(crate) fn start(
     let mut command = build(&server.arguments)?;
     let process = Running::start(&mut command)?;
     let mut launched = Launched {
+        observed: beside.observed(server.observed, process.pid()),
+        beside,
         process,
         address: SocketAddr::from(([127, 0, 0, 1], port)),
         command: command::line(&command),
@@ -141,6 +152,9 @@ fn answering(launched: &mut Launched, server: &Server, probe: &Probe<'_>) -> Res
         };
         if let Some(status) = launched.process.ended() {
             return Err(format!("it ended ({status}) before it answered"));
+        }
+        if let Some(name) = launched.beside.ended() {
+            return Err(format!("{name} beside it ended before it answered"));
         }
         if Instant::now() > deadline {
             return Err(format!(

@@ -20,6 +20,7 @@
 mod apt;
 mod args;
 mod command;
+mod companions;
 mod comparison;
 mod cores;
 mod interrupt;

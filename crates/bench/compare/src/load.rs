@@ -21,6 +21,8 @@ const LONG_WARM_UP: Duration = Duration::from_secs(2);
 const SLACK: Duration = Duration::from_secs(120);
 /// How long a fixed number of requests may take.
 const LONGEST_COUNT: Duration = Duration::from_secs(900);
+/// After clients that each come once have all begun, the last ones may take so long.
+const LONGEST_LATENESS: Duration = Duration::from_secs(60);
 /// How much of what it printed goes into an error.
 const MOST_LINES: usize = 12;
 
@@ -42,8 +44,8 @@ pub(crate) struct Load {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Against {
     pub(crate) address: SocketAddr,
-    /// The process whose processor time and memory are observed.
-    pub(crate) pid: u32,
+    /// The process whose processor time and memory are observed, if any is.
+    pub(crate) observed: Option<u32>,
 }
 
 impl Load {
@@ -70,6 +72,14 @@ impl Load {
             Amount::Requests(count) => {
                 arguments.extend(["-n".into(), count.to_string()]);
                 LONGEST_COUNT
+            }
+            Amount::Within(time) => {
+                let rate = level.clients as f64 / time.as_secs_f64();
+                let longest = time + LONGEST_LATENESS;
+                arguments.extend(["--sessions".into(), level.clients.to_string()]);
+                arguments.extend(["--rate".into(), rate.to_string()]);
+                arguments.extend(["-d".into(), format!("{}s", longest.as_secs())]);
+                longest + SLACK
             }
         };
         if !case.keep_alive {
@@ -114,7 +124,10 @@ impl Load {
         let _ = fs::remove_file(&json);
         arguments.extend(["-t".into(), self.threads.to_string()]);
         arguments.extend(["--timeout", REQUEST_TIMEOUT, "--live", "off"].map(str::to_owned));
-        arguments.extend(["--pid".into(), against.pid.to_string()]);
+        match against.observed {
+            Some(pid) => arguments.extend(["--pid".into(), pid.to_string()]),
+            None => arguments.push("--no-observe".into()),
+        }
         arguments.extend(["--json".into(), json.display().to_string()]);
         if !self.cores.is_empty() {
             arguments.extend(["--cores".into(), Cores::spelt_out(&self.cores)]);

@@ -155,14 +155,15 @@ impl Place {
     pub(crate) fn folders(&mut self, server: &Server) -> Result<Folders, String> {
         self.turns += 1;
         let name = format!("{}-{}", server.name, self.turns);
-        let above = if server.cache_in_memory {
-            self.memory.path()
-        } else {
-            self.disk.path()
+        let above = match &server.cache_above {
+            Some(folder) => folder.as_path(),
+            None if server.cache_in_memory => self.memory.path(),
+            None => self.disk.path(),
         };
         let folders = Folders {
             dir: self.disk.path().join(&name),
-            cache: above.join(format!("{name}-cache")),
+            // In a folder that is not ours alone no other process has this name.
+            cache: above.join(format!("{name}-cache-{}", std::process::id())),
         };
         for folder in [&folders.dir, &folders.cache] {
             fs::create_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;

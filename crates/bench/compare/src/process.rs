@@ -69,6 +69,13 @@ impl Running {
         }
     }
 
+    /// SIGTERM to it alone, unless it has ended.
+    pub(crate) fn ask_to_end(&mut self) {
+        if self.ended().is_none() {
+            signal([self.child.id()].iter(), Signal::TERM);
+        }
+    }
+
     /// SIGTERM to it and its children, and SIGKILL to those that have not ended in time.
     fn stop(&mut self) {
         let pids = if self.ended().is_some() {

@@ -109,7 +109,7 @@ pub struct RecordArgs {
 /// # Errors
 /// In words for the user: when an option is wrong, the address cannot be listened at, or a file cannot be
 /// written.
-pub fn run(args: &RecordArgs) -> Result<(), String> {
+pub(crate) fn run(args: &RecordArgs) -> Result<(), String> {
     output::check_writable(args)?;
     let shared = Arc::new(shared(args)?);
     let listener = TcpListener::bind(args.listen)

@@ -5,12 +5,16 @@
 //! that [`crate::place::Place::values`] lists.
 
 mod apache;
+mod apps;
+mod beside;
 mod forebay;
+mod fronts;
 mod haproxy;
 mod nginx;
 mod own;
 mod plain;
 mod squid;
+mod stores;
 mod trafficserver;
 mod varnish;
 
@@ -20,10 +24,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::command;
 
+pub(crate) use apps::{PAGE, PAGE_BYTES};
+pub(crate) use beside::{Companion, Listens, Observed, Requirement};
 pub(crate) use nginx::origin;
 pub(crate) use own::read as read_own;
 
-/// What a server does in a comparison; only caches compete for the first place.
+/// What a server does in a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Role {
@@ -34,6 +40,25 @@ pub(crate) enum Role {
     Files,
     /// It answers the same bytes to whatever is asked.
     Bare,
+    /// It stands before an application.
+    Front,
+    /// An application keeps its sessions in it.
+    Store,
+}
+
+impl Role {
+    /// Whether servers of this role compete for the first place.
+    pub(crate) fn competes(self) -> bool {
+        matches!(self, Self::Cache | Self::Front | Self::Store)
+    }
+
+    /// The role that those compete in with whom it can be compared.
+    pub(crate) fn group(self) -> Self {
+        match self {
+            Self::Cache | Self::Files | Self::Bare => Self::Cache,
+            Self::Front | Self::Store => self,
+        }
+    }
 }
 
 /// What brings the program.
@@ -47,6 +72,11 @@ pub(crate) enum Program {
     Packaged {
         program: &'static str,
         package: &'static str,
+    },
+    /// Packaged by nobody.
+    Built {
+        program: &'static str,
+        remedy: &'static str,
     },
     /// The operator's own, in `PATH` or with its folder.
     Own(String),
@@ -79,6 +109,14 @@ pub(crate) struct Server {
     pub(crate) account: Option<&'static str>,
     /// Its cache lies in a memory file system.
     pub(crate) cache_in_memory: bool,
+    /// The folder in which its cache lies, where that matters.
+    pub(crate) cache_above: Option<PathBuf>,
+    /// Programs that run beside it, in the order in which they are started, before it.
+    pub(crate) beside: Vec<Companion>,
+    /// What it needs otherwise.
+    pub(crate) requires: Vec<Requirement>,
+    /// Whose processor time and memory count.
+    pub(crate) observed: Observed,
     /// It answers a body of one length, so it takes part where there is one document only.
     pub(crate) one_document: bool,
     /// Asked until it answers; the case's own document when `None`.
@@ -100,6 +138,10 @@ impl Server {
             version: Vec::new(),
             account: None,
             cache_in_memory: false,
+            cache_above: None,
+            beside: Vec::new(),
+            requires: Vec::new(),
+            observed: Observed::default(),
             one_document: false,
             ready_path: None,
         }
@@ -125,30 +167,64 @@ impl Server {
         self
     }
 
+    /// Finds its program and those of its companions.
+    ///
+    /// # Errors
+    /// Why it cannot take part, and what would help.
+    pub(crate) fn resolve(&mut self, forebay: &Path) -> Result<PathBuf, String> {
+        let absent = |program: &Program| format!("not installed: {}", program.remedy());
+        if let Some(why) = self.requires.iter().find_map(|r| r.missing(forebay)) {
+            return Err(why);
+        }
+        for companion in &mut self.beside {
+            let found = companion.program.path(forebay);
+            companion.found = found.ok_or_else(|| absent(&companion.program))?;
+        }
+        let found = self.program.path(forebay);
+        found.ok_or_else(|| absent(&self.program))
+    }
+
+    /// The packages that bring what is missing of it.
+    pub(crate) fn missing_packages(&self, forebay: &Path) -> Vec<&'static str> {
+        let programs = self.beside.iter().map(|c| &c.program);
+        let programs = std::iter::once(&self.program)
+            .chain(programs)
+            .filter(|p| p.path(forebay).is_none())
+            .filter_map(Program::package);
+        let others = self
+            .requires
+            .iter()
+            .filter(|r| r.missing(forebay).is_some())
+            .filter_map(Requirement::package);
+        programs.chain(others).collect()
+    }
+}
+
+impl Program {
     /// The program's file, if it is on this machine. `forebay` is the one to use as Forebay.
     pub(crate) fn path(&self, forebay: &Path) -> Option<PathBuf> {
-        match &self.program {
-            Program::Forebay => Some(forebay.to_path_buf()),
-            Program::Beside(name) => Some(forebay.with_file_name(name)).filter(|f| f.is_file()),
-            Program::Packaged { program, .. } => command::find(program),
-            Program::Own(program) => command::find(program),
+        match self {
+            Self::Forebay => Some(forebay.to_path_buf()),
+            Self::Beside(name) => Some(forebay.with_file_name(name)).filter(|f| f.is_file()),
+            Self::Packaged { program, .. } | Self::Built { program, .. } => command::find(program),
+            Self::Own(program) => command::find(program),
         }
     }
 
-    /// How to get the program when [`Server::path`] finds none.
+    /// How to get the program when [`Program::path`] finds none.
     pub(crate) fn remedy(&self) -> String {
-        match &self.program {
-            Program::Forebay => "this program".into(),
-            Program::Beside(name) => format!("cargo build --release --package {name}"),
-            Program::Packaged { package, .. } => format!("apt-get install {package}"),
-            Program::Own(program) => format!("{program} is not in PATH"),
+        match self {
+            Self::Forebay => "this program".into(),
+            Self::Beside(name) => format!("cargo build --release --package {name}"),
+            Self::Packaged { package, .. } => format!("apt-get install {package}"),
+            Self::Built { remedy, .. } => (*remedy).into(),
+            Self::Own(program) => format!("{program} is not in PATH"),
         }
     }
 
-    /// The package that brings it.
-    pub(crate) fn package(&self) -> Option<&'static str> {
-        match self.program {
-            Program::Packaged { package, .. } => Some(package),
+    fn package(&self) -> Option<&'static str> {
+        match self {
+            Self::Packaged { package, .. } => Some(package),
             _ => None,
         }
     }
@@ -166,6 +242,8 @@ pub(crate) fn built_in() -> Vec<Server> {
         haproxy::servers(),
         plain::servers(),
         forebay::bare(),
+        fronts::servers(),
+        stores::servers(),
     ]
     .concat()
 }
@@ -182,7 +260,7 @@ mod tests {
         assert_eq!(names.len(), servers.len());
         for server in &servers {
             assert!(!server.about.is_empty(), "{}", server.name);
-            assert!(!server.remedy().is_empty(), "{}", server.name);
+            assert!(!server.program.remedy().is_empty(), "{}", server.name);
         }
     }
 

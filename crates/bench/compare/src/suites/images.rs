@@ -3,10 +3,12 @@
 
 use super::{Amount, Case, Level, Suite};
 use crate::comparison::{Measure, Original, OriginalRow};
+use crate::servers::Role;
 
 pub(super) const SUITE: Suite = Suite {
     name: "images",
     question: "Pictures from memory, from disk, or as plain files: what is fastest, and does it stay so with more clients?",
+    role: Role::Cache,
     servers: &[
         "nginx-static",
         "forebay",

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use super::{Case, Suite, timed};
 use crate::comparison::{Measure, Original, OriginalRow};
+use crate::servers::Role;
 
 pub(super) const SUITE: Suite = Suite {
     name: "ladder",
     question: "How many clients can ask for one small page at once, each time with a new connection, before requests fail?",
+    role: Role::Cache,
     servers: &[
         "forebay",
         "varnish-file",

@@ -5,13 +5,16 @@
 //! row in [`SUITES`].
 
 mod documents;
+mod frontends;
 mod images;
 mod ladder;
 mod pages;
+mod sessions;
 
 use std::time::Duration;
 
 use crate::comparison::{Measure, Original};
+use crate::servers::{Role, Server};
 
 pub(crate) use documents::Document;
 
@@ -21,6 +24,8 @@ pub(crate) struct Suite {
     pub(crate) name: &'static str,
     /// What it asks.
     pub(crate) question: &'static str,
+    /// What those do that it is about.
+    pub(crate) role: Role,
     /// Who takes part when nobody is named, as far as they are installed.
     pub(crate) servers: &'static [&'static str],
     /// Its cases; with less of everything when it has to be quick.
@@ -28,7 +33,13 @@ pub(crate) struct Suite {
 }
 
 /// All of them.
-pub(crate) const SUITES: &[Suite] = &[ladder::SUITE, pages::SUITE, images::SUITE];
+pub(crate) const SUITES: &[Suite] = &[
+    ladder::SUITE,
+    pages::SUITE,
+    images::SUITE,
+    frontends::SUITE,
+    sessions::SUITE,
+];
 
 /// One load.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +53,8 @@ pub(crate) struct Case {
     pub(crate) lists: Vec<(String, String)>,
     /// The document by which a server is seen to be ready: the first one's path.
     pub(crate) probe: String,
+    /// The length of what an application answers to the probe, where there are no documents.
+    pub(crate) answer_bytes: u64,
     /// Arguments of `forebay bench`; `{url}` is the server, `{lists}` the folder of lists.
     pub(crate) load: Vec<String>,
     /// Likewise, run once before a server's first step; nothing when the probe is enough.
@@ -64,6 +77,8 @@ pub(crate) struct Level {
 pub(crate) enum Amount {
     Time(Duration),
     Requests(u64),
+    /// Each client once; all begin within this time, evenly.
+    Within(Duration),
 }
 
 impl Amount {
@@ -72,7 +87,15 @@ impl Amount {
         match self {
             Self::Time(time) => format!("{} s", time.as_secs_f64()),
             Self::Requests(count) => format!("{} requests", forebay_results::format::count(count)),
+            Self::Within(time) => format!("all begun within {} s", time.as_secs_f64()),
         }
+    }
+}
+
+impl Suite {
+    /// Whether a server can do what is asked.
+    pub(crate) fn is_for(&self, server: &Server) -> bool {
+        self.role.group() == server.role.group()
     }
 }
 
@@ -94,7 +117,7 @@ impl Case {
         self.documents
             .iter()
             .find(|d| d.path == self.probe)
-            .map_or(0, |d| d.bytes)
+            .map_or(self.answer_bytes, |d| d.bytes)
     }
 
     /// The greatest number of clients.
@@ -139,7 +162,9 @@ mod tests {
             let cases = (suite.cases)(true);
             assert!(!cases.is_empty());
             for case in cases {
-                assert!(case.probe_bytes() > 0, "{}", case.name);
+                // The page that reads a session shows nothing to who has none.
+                let is_empty = case.probe_bytes() == 0;
+                assert_eq!(is_empty, suite.role == Role::Store, "{}", case.name);
                 assert!(!case.levels.is_empty() && !case.load.is_empty());
             }
         }
@@ -166,7 +191,7 @@ mod tests {
                 .iter()
                 .flat_map(|c| &c.levels)
                 .map(|l| match l.amount {
-                    Amount::Time(time) => time.as_secs_f64(),
+                    Amount::Time(time) | Amount::Within(time) => time.as_secs_f64(),
                     Amount::Requests(_) => 1.0,
                 })
                 .sum();

@@ -6,10 +6,12 @@ use std::time::Duration;
 use super::documents::Catalogue;
 use super::{Case, Suite, timed};
 use crate::comparison::{Measure, Original, OriginalRow};
+use crate::servers::Role;
 
 pub(super) const SUITE: Suite = Suite {
     name: "pages",
     question: "What do pages of a site cost a cache: in requests a second, in processor time, in memory?",
+    role: Role::Cache,
     servers: &[
         "forebay",
         "varnish-malloc",

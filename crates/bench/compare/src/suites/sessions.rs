@@ -58,9 +58,9 @@ fn cases(quick: bool) -> Vec<Case> {
     }]
 }
 
-/// Where several runs are told, their mean; what was not measured is no number.
+/// Where several runs are told, their mean; what was not measured is 0.
 fn original() -> Original {
-    const NONE: f64 = f64::NAN;
+    const NONE: f64 = 0.0;
     let row = |server: &str, today: &str, figures: [f64; 5]| OriginalRow {
         server: server.into(),
         today: today.into(),
@@ -77,7 +77,7 @@ fn original() -> Original {
         rows: vec![
             row("files on NFS", "sessions-nfs", [57.2, 188.7, 5506.5, NONE, NONE]),
             row("memcached", "sessions-memcached", [NONE, NONE, 8.69, 9.07, 9.33]),
-            row("Tokyo Tyrant", "sessions-tyrant", [NONE, NONE, 8.92, 8.36, 10.48]),
+            row("Tokyo Tyrant", "sessions-tyrant", [NONE, NONE, 8.92, 8.36, 10.38]),
         ],
     }
 }

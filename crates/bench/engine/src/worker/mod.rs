@@ -5,8 +5,10 @@
 //! a connection that waits for a response holds none of them.
 
 mod connection;
+mod dispatch;
 mod events;
 mod measure;
+mod receive;
 mod users;
 
 use std::io;

@@ -121,8 +121,8 @@ fn forebays_own_access_log_is_replayed() {
         let log = directory.path().join("access.log").display().to_string();
         let config = config
             .clone()
-            .set("log.access", &format!("path = {log:?}"))
-            .set("log.access", &format!("format = {format:?}"));
+            .set("log", &format!("access = {log:?}"))
+            .set("log", &format!("format = {format:?}"));
         let forebay = forebay_tests::Forebay::start(&config);
         let url = format!("http://{}/page?n=1", forebay.authority());
         Bench::new(&[&url, "-n", "12", "-c", "1"]).figures();
@@ -138,11 +138,12 @@ fn forebays_own_access_log_is_replayed() {
 }
 
 fn har(base: &str) -> String {
+    let host = base.strip_prefix("http://").unwrap();
     let request = |method: &str, path: &str, rest: &str| {
         format!(
             r#"{{"startedDateTime":"2026-11-22T10:00:00.000Z","time":5,"request":{{"method":"{method}","url":"{base}{path}",
             "httpVersion":"HTTP/1.1","headers":[{{"name":"X-Shop","value":"one"}},{{"name":"Connection","value":"keep-alive"}},
-            {{"name":"Host","value":"wrong.example"}},{{"name":":authority","value":"x"}}],"queryString":[],"cookies":[],
+            {{"name":"Host","value":"{host}"}},{{"name":":authority","value":"x"}}],"queryString":[],"cookies":[],
             "headersSize":-1,"bodySize":-1{rest}}},"response":{{"status":200,"content":{{}}}}}}"#
         )
     };

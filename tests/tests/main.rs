@@ -55,8 +55,11 @@ mod seeing;
 mod syscalls;
 mod torture;
 
+mod bench_agents;
 mod bench_basic;
+mod bench_open;
 mod bench_replay;
+mod bench_scenario;
 mod bench_server;
 mod bench_tls;
 mod bench_wrong;

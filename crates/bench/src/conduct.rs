@@ -13,7 +13,7 @@ use crate::agents::Agents;
 use crate::args::{Output, Shape};
 use crate::collect::Collector;
 use crate::live::{Now, View};
-use crate::observe::{self, Observed};
+use crate::observe::{self, Observed, Unseen};
 use crate::rung::{Rung, Share};
 use crate::work::Work;
 
@@ -25,7 +25,7 @@ const SATURATED: f64 = 0.95;
 /// What an interval is, wherever it was measured.
 pub(crate) enum News {
     /// Of a machine's thread.
-    Interval(u32, Interval),
+    Interval(u32, Box<Interval>),
     /// A machine is gone, and why.
     Lost(u32, String),
 }
@@ -149,7 +149,7 @@ impl<'a> Conductor<'a> {
                     running.stop();
                 }
                 let interval = running.intervals.recv_timeout(VIEW);
-                interval.map(|interval| News::Interval(0, interval))
+                interval.map(|interval| News::Interval(0, Box::new(interval)))
             }
             Source::Agents(news) => {
                 if self.stop.load(Ordering::Relaxed)
@@ -184,7 +184,7 @@ impl<'a> Conductor<'a> {
                 if let Some(machine) = self.machines.get_mut(machine as usize) {
                     machine.completed += interval.tally.counts.completed;
                 }
-                watch.collector.add(machine, interval);
+                watch.collector.add(machine, *interval);
             }
             News::Lost(machine, why) => {
                 watch.collector.lose(machine);
@@ -206,15 +206,17 @@ impl<'a> Conductor<'a> {
         if self.output.no_observe {
             return None;
         }
-        let found = match self.output.pid {
-            Some(pid) => Observed::by_pid(pid).ok_or_else(|| format!("there is no process {pid}")),
-            None => match &self.work.server {
-                None => return None,
-                Some(Address::Tcp(address)) => Observed::find(&[*address]).map_err(|unseen| unseen.to_string()),
-                Some(Address::Unix(path)) => {
-                    Observed::by_socket(&path.to_string_lossy()).map_err(|unseen| unseen.to_string())
-                }
+        let found = match (self.output.pid, &self.work.server) {
+            (Some(pid), _) => Observed::by_pid(pid).ok_or_else(|| format!("there is no process {pid}")),
+            (None, Some(Address::Tcp(address))) => match Observed::find(&[*address]) {
+                // A server on another machine is nothing to wonder at.
+                Err(Unseen::Elsewhere(_)) => return None,
+                found => found.map_err(|unseen| unseen.to_string()),
             },
+            (None, Some(Address::Unix(path))) => {
+                Observed::by_socket(&path.to_string_lossy()).map_err(|unseen| unseen.to_string())
+            }
+            (None, None) => return None,
         };
         match found {
             Ok(mut server) => {

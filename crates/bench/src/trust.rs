@@ -8,7 +8,9 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_t
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
 
 use crate::place::system_roots;
 
@@ -27,31 +29,127 @@ pub(crate) fn config(insecure: bool, roots: Option<&[u8]>) -> Result<Arc<ClientC
             .with_custom_certificate_verifier(Arc::new(Anyone(provider)))
             .with_no_client_auth()
     } else {
-        let roots = match roots {
-            Some(pem) => from_pem(pem)?,
-            None => system_roots(),
+        let trusted = match roots {
+            Some(pem) => {
+                let given = from_pem(pem)?;
+                Trusted::new(store(&given)?, given, provider)?
+            }
+            None => {
+                let roots = system_roots();
+                if roots.is_empty() {
+                    return Err("no certificate is trusted on this machine (install ca-certificates, or use --cacert or --insecure)".into());
+                }
+                Trusted::new(roots, Vec::new(), provider)?
+            }
         };
-        if roots.is_empty() {
-            return Err("no certificate is trusted on this machine (install ca-certificates, or use --cacert or --insecure)".into());
-        }
-        builder.with_root_certificates(roots).with_no_client_auth()
+        builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(trusted))
+            .with_no_client_auth()
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
 
-fn from_pem(pem: &[u8]) -> Result<RootCertStore, String> {
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(pem) {
-        let certificate = certificate.map_err(|error| format!("--cacert: {error}"))?;
-        roots
-            .add(certificate)
-            .map_err(|error| format!("--cacert: {error}"))?;
-    }
-    if roots.is_empty() {
+fn from_pem(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let found = found.map_err(|error| format!("--cacert: {error}"))?;
+    if found.is_empty() {
         return Err("--cacert: there is no certificate in it".into());
     }
+    Ok(found)
+}
+
+fn store(certificates: &[CertificateDer<'static>]) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates {
+        roots
+            .add(certificate.clone())
+            .map_err(|error| format!("--cacert: {error}"))?;
+    }
     Ok(roots)
+}
+
+/// Trusts what certificates sign, and a certificate that was given if it is the server's own: what
+/// `openssl req -x509` makes is both, and webpki refuses it as the end of a chain.
+#[derive(Debug)]
+struct Trusted {
+    chains: Arc<WebPkiServerVerifier>,
+    given: Vec<CertificateDer<'static>>,
+}
+
+impl Trusted {
+    fn new(
+        roots: RootCertStore,
+        given: Vec<CertificateDer<'static>>,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, String> {
+        let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+            .build()
+            .map_err(|error| format!("TLS cannot be set up: {error}"))?;
+        Ok(Self { chains, given })
+    }
+
+    /// What is left to be seen to when a certificate is refused as one that signs others. Its
+    /// validity was looked at before that.
+    fn self_signed(
+        &self,
+        certificate: &CertificateDer<'_>,
+        name: &ServerName<'_>,
+    ) -> Result<ServerCertVerified, Error> {
+        if !self.given.iter().any(|given| given == certificate) {
+            return Err(CertificateError::UnknownIssuer.into());
+        }
+        verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
+        Ok(ServerCertVerified::assertion())
+    }
+}
+
+impl ServerCertVerifier for Trusted {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        chain: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verified = self
+            .chains
+            .verify_server_cert(certificate, chain, name, ocsp, now);
+        match &verified {
+            Err(Error::InvalidCertificate(CertificateError::Other(why)))
+                if why.to_string().contains("CaUsedAsEndEntity") =>
+            {
+                self.self_signed(certificate, name)
+            }
+            _ => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.chains
+            .verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.chains
+            .verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.chains.supported_verify_schemes()
+    }
 }
 
 /// Trusts any certificate, but not a handshake that was tampered with.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use forebay_results::{Machine, Phase};
+use forebay_results::{Machine, Phase, SessionFigures};
 use serde::{Deserialize, Serialize};
 
 use crate::servers::Role;
@@ -12,8 +12,6 @@ use crate::servers::Role;
 /// Of the file; files of another are refused.
 pub(crate) const FORMAT: u32 = 1;
 
-/// The server that all others are set in relation to.
-pub(crate) const REFERENCE: &str = "forebay";
 
 /// A whole comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -100,6 +98,22 @@ impl Measure {
         }
     }
 
+    /// What is told of each step, for the caption of a table.
+    pub(crate) fn caption(self) -> String {
+        match self {
+            Self::SessionMs => "Mean time between the two pages, ms".into(),
+            rate => format!("Successful {}", rate.name()),
+        }
+    }
+
+    /// What there is more of from step to step.
+    pub(crate) fn steps(self) -> &'static str {
+        match self {
+            Self::SessionMs => "sessions",
+            Self::RequestsPerSecond | Self::PagesPerMinute => "clients",
+        }
+    }
+
     /// Whether a smaller figure is the better one.
     pub(crate) fn less_is_better(self) -> bool {
         self == Self::SessionMs
@@ -169,6 +183,36 @@ pub(crate) struct Figures {
     pub(crate) client_busy: f64,
     /// Mean time between the two pages of a session.
     pub(crate) session_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sessions: Option<SessionSums>,
+}
+
+/// What became of sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SessionSums {
+    /// Time between the two pages.
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
+    pub(crate) kept: u64,
+    pub(crate) lost: u64,
+    pub(crate) wrong: u64,
+    /// Those of which a page failed.
+    pub(crate) failed: u64,
+}
+
+impl SessionSums {
+    fn of(figures: &SessionFigures) -> Self {
+        let percentile = |p: f64| figures.between.percentile_ns(p) as f64 / 1e6;
+        let (kept, lost, wrong) = (figures.kept, figures.lost, figures.wrong);
+        Self {
+            p50_ms: percentile(50.0),
+            p99_ms: percentile(99.0),
+            kept,
+            lost,
+            wrong,
+            failed: figures.sessions.saturating_sub(kept + lost + wrong),
+        }
+    }
 }
 
 impl Figures {
@@ -202,6 +246,7 @@ impl Figures {
                 .sessions
                 .as_ref()
                 .map(|s| s.between.mean_ns() / 1e6),
+            sessions: phase.tally.sessions.as_ref().map(SessionSums::of),
         }
     }
 
@@ -231,6 +276,7 @@ pub(crate) struct OriginalRow {
     pub(crate) server: String,
     /// The server of today that comes closest.
     pub(crate) today: String,
+    /// 0 where it was not measured.
     pub(crate) figures: Vec<f64>,
     /// Successful requests in percent, where they were told.
     pub(crate) success: Vec<f64>,
@@ -267,8 +313,23 @@ impl Comparison {
         std::fs::write(&file, text + "\n").map_err(|e| format!("{}: {e}", file.display()))
     }
 
+    /// The server that all others are set in relation to.
+    pub(crate) fn reference(&self) -> &str {
+        let servers: Vec<_> = self.contestants().collect();
+        reference(&servers)
+    }
+
     /// The servers that took part.
     pub(crate) fn contestants(&self) -> impl Iterator<Item = &Contestant> {
         self.servers.iter().filter(|s| s.left_out.is_none())
     }
+}
+
+/// Forebay or its first kind, if it is among these; else the first of them.
+pub(crate) fn reference<'a>(servers: &[&'a Contestant]) -> &'a str {
+    let named = |is: fn(&str) -> bool| servers.iter().find(move |s| is(&s.name));
+    named(|name| name == "forebay")
+        .or_else(|| named(|name| name.split('-').any(|part| part == "forebay")))
+        .or_else(|| servers.first())
+        .map_or("", |s| s.name.as_str())
 }

@@ -17,6 +17,9 @@ use crate::{command, interrupt, probe};
 
 /// How long a server may take until it answers, and to prepare itself.
 const START: Duration = Duration::from_secs(30);
+/// Where nobody listens, for servers without an origin.
+pub(crate) const NOBODY: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9);
 /// How much of what it printed goes into an error.
 const MOST_OUTPUT: usize = 2_000;
 

@@ -25,12 +25,12 @@ pub(crate) fn text(args: &Args) -> Result<String, String> {
     }
     text.push_str("\nServers\n");
     let forebay = plan::forebay(args)?;
-    for server in plan::known(args)? {
-        let found = match server.path(&forebay) {
-            Some(path) => path.display().to_string(),
-            None => format!("not installed: {}", server.remedy()),
+    for mut server in plan::known(args)? {
+        let found = match server.resolve(&forebay) {
+            Ok(path) => path.display().to_string(),
+            Err(why) => why,
         };
-        let _ = writeln!(text, "  {:<16} {} ({found})", server.name, server.about);
+        let _ = writeln!(text, "  {:<21} {} ({found})", server.name, server.about);
     }
     text.push_str("\nPlaceholders for servers of your own (--own FILE)\n");
     for (name, about) in PLACEHOLDERS {

@@ -28,14 +28,13 @@ impl Origin {
         document: &Probe<'_>,
     ) -> Result<Self, String> {
         let server = servers::origin();
-        let program = server.path(Path::new("")).ok_or_else(|| {
+        let program = server.program.path(Path::new("")).ok_or_else(|| {
             format!(
                 "the origin of every comparison is nginx: {}, or --install",
-                server.remedy()
+                server.program.remedy()
             )
         })?;
-        let nobody = SocketAddr::from(([127, 0, 0, 1], 9));
-        let launched = launch::start(&server, &program, place, common, nobody, document)
+        let launched = launch::start(&server, &program, place, common, launch::NOBODY, document)
             .map_err(|e| format!("the origin (nginx) does not start: {e}"))?;
         Ok(Self { launched })
     }

@@ -54,17 +54,14 @@ impl Plan {
             None => this_program()?,
         };
         let (mut entrants, mut left_out) = (Vec::new(), Vec::new());
-        for server in wanted {
-            match server.path(&forebay) {
-                Some(program) => entrants.push(Entrant { server, program }),
-                None => {
-                    let why = format!("not installed: {}", server.remedy());
-                    left_out.push((server, why));
-                }
+        for mut server in wanted {
+            match server.resolve(&forebay) {
+                Ok(program) => entrants.push(Entrant { server, program }),
+                Err(why) => left_out.push((server, why)),
             }
         }
         if entrants.is_empty() {
-            return Err("none of these servers is installed; --list shows what brings them".into());
+            return Err("none of these servers can take part here; --list shows what is missing".into());
         }
         Ok(Self {
             suite,
@@ -146,8 +143,9 @@ fn adjust(args: &Args, levels: &mut Vec<Level>) {
             .collect();
     }
     for level in levels {
-        if let (Amount::Time(_), Some(duration)) = (level.amount, args.duration) {
-            level.amount = Amount::Time(duration);
+        match (&mut level.amount, args.duration) {
+            (Amount::Time(time) | Amount::Within(time), Some(duration)) => *time = duration,
+            _ => {}
         }
     }
 }
@@ -170,13 +168,20 @@ fn wanted(args: &Args, suite: &Suite) -> Result<Vec<Server>, String> {
             .copied()
             .chain(own.iter().map(String::as_str))
             .collect(),
-        [all] if all == "all" => known.iter().map(|s| s.name.as_str()).collect(),
+        [all] if all == "all" => known
+            .iter()
+            .filter(|s| suite.is_for(s))
+            .map(|s| s.name.as_str())
+            .collect(),
         names => names.iter().map(String::as_str).collect(),
     };
     let mut wanted: Vec<Server> = Vec::new();
     for name in asked {
         let server = known.iter().find(|s| s.name == name);
-        let server = server.ok_or_else(|| unknown(name, &known))?;
+        let server = server.ok_or_else(|| unknown(name, suite, &known))?;
+        if !suite.is_for(server) {
+            return Err(format!("{name} cannot do what {} asks; by default there take part {}", suite.name, suite.servers.join(", ")));
+        }
         if wanted.iter().all(|w| w.name != name) {
             wanted.push(server.clone());
         }
@@ -184,8 +189,12 @@ fn wanted(args: &Args, suite: &Suite) -> Result<Vec<Server>, String> {
     Ok(wanted)
 }
 
-fn unknown(name: &str, known: &[Server]) -> String {
-    let names: Vec<_> = known.iter().map(|s| s.name.as_str()).collect();
+fn unknown(name: &str, suite: &Suite, known: &[Server]) -> String {
+    let names: Vec<_> = known
+        .iter()
+        .filter(|s| suite.is_for(s))
+        .map(|s| s.name.as_str())
+        .collect();
     format!("{name}: no such server; there are {}", names.join(", "))
 }
 
@@ -210,8 +219,7 @@ fn install(args: &Args, wanted: &[Server]) -> Result<(), String> {
     let missing: BTreeSet<&str> = wanted
         .iter()
         .chain([&origin])
-        .filter(|s| s.path(&forebay).is_none())
-        .filter_map(Server::package)
+        .flat_map(|s| s.missing_packages(&forebay))
         .collect();
     apt::install(&missing.into_iter().collect::<Vec<_>>())
 }

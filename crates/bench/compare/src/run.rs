@@ -37,7 +37,8 @@ struct Run<'a> {
     place: Place,
     common: Common,
     ports: ClosedPorts,
-    origin: Origin,
+    /// Everybody's, where there are documents.
+    origin: Option<Origin>,
     load: Load,
     found: Comparison,
 }
@@ -82,7 +83,7 @@ impl<'a> Run<'a> {
             println!("  left out: {}, {why}", server.name);
         }
         let ports = ClosedPorts::here();
-        let found = describe(plan, &common, ports, &origin);
+        let found = describe(plan, &common, ports, origin.as_ref());
         Ok(Self {
             plan,
             place,
@@ -155,7 +156,7 @@ impl<'a> Run<'a> {
             &entrant.program,
             &mut self.place,
             &self.common,
-            self.origin.address(),
+            self.origin.as_ref().map_or(launch::NOBODY, Origin::address),
             &probe,
         )?;
         self.settle(case, &entrant.server, &launched)?;
@@ -175,9 +176,9 @@ impl<'a> Run<'a> {
         }
         for _ in 0..MOST_PROBES {
             interrupt::check()?;
-            let before = self.origin.requests();
+            let before = self.asked();
             crate::probe::get(launched.address, &case.probe)?;
-            if origin::between(before, self.origin.requests()) == Some(0) {
+            if origin::between(before, self.asked()) == Some(0) {
                 return Ok(());
             }
             // Some answer first and store afterwards.
@@ -190,6 +191,11 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Requests that the origin got so far.
+    fn asked(&self) -> Option<u64> {
+        self.origin.as_ref().and_then(Origin::requests)
+    }
+
     fn step(
         &self,
         round: u32,
@@ -199,21 +205,23 @@ impl<'a> Run<'a> {
         launched: &Launched,
     ) -> Result<Figures, String> {
         let name = format!("{}-{}-{server}-{round}", case.name, level.clients);
-        let before = self.origin.requests();
+        let before = self.asked();
         let phase = self.load.step(case, level, against(launched), &name)?;
-        let asked = origin::between(before, self.origin.requests());
+        let asked = origin::between(before, self.asked());
         if phase.tally.counts.completed == 0 {
             return Err(format!(
-                "not one request of {} clients came to an end",
-                forebay_results::format::count(level.clients)
+                "not one request of {} {} came to an end",
+                forebay_results::format::count(level.clients),
+                case.measure.steps()
             ));
         }
         let figures = Figures::of(&phase, asked);
         println!(
-            "  round {round}/{}  {:<10} {server:<16} {:>6} clients  {:>9} {}  {}  {}",
+            "  round {round}/{}  {:<10} {server:<20} {:>6} {}  {:>9} {}  {}  {}",
             self.plan.rounds,
             case.name,
             level.clients,
+            case.measure.steps(),
             forebay_results::format::rate(case.measure.of(&figures)),
             case.measure.name(),
             forebay_results::format::success(figures.succeeded, figures.completed),
@@ -291,7 +299,7 @@ impl<'a> Run<'a> {
 fn against(launched: &Launched) -> Against {
     Against {
         address: launched.address,
-        pid: launched.process.pid(),
+        observed: launched.observed,
     }
 }
 
@@ -320,8 +328,15 @@ fn write_documents(plan: &Plan, place: &Place) -> Result<(), String> {
     Ok(())
 }
 
-fn start_origin(plan: &Plan, place: &mut Place, common: &Common) -> Result<Origin, String> {
-    let case = plan.cases.first().ok_or("the suite has no cases")?;
+/// The origin of the documents, if the suite has any.
+fn start_origin(
+    plan: &Plan,
+    place: &mut Place,
+    common: &Common,
+) -> Result<Option<Origin>, String> {
+    let Some(case) = plan.cases.iter().find(|c| !c.documents.is_empty()) else {
+        return Ok(None);
+    };
     let probe = Probe {
         path: &case.probe,
         bytes: case.probe_bytes(),
@@ -331,11 +346,16 @@ fn start_origin(plan: &Plan, place: &mut Place, common: &Common) -> Result<Origi
         workers: Cores::count(&plan.cores.client),
         ..common.clone()
     };
-    Origin::start(place, &beside_the_load, &probe)
+    Origin::start(place, &beside_the_load, &probe).map(Some)
 }
 
 /// Everything that is known before the first turn.
-fn describe(plan: &Plan, common: &Common, ports: ClosedPorts, origin: &Origin) -> Comparison {
+fn describe(
+    plan: &Plan,
+    common: &Common,
+    ports: ClosedPorts,
+    origin: Option<&Origin>,
+) -> Comparison {
     let cases = plan.cases.iter().map(|case| CaseResult {
         name: case.name.into(),
         about: case.about.clone(),
@@ -377,7 +397,7 @@ fn describe(plan: &Plan, common: &Common, ports: ClosedPorts, origin: &Origin) -
             memory_bytes: common.memory_bytes,
             descriptors: common.descriptors,
             ports: ports.about().into(),
-            origin: origin.command().to_owned(),
+            origin: origin.map_or_else(|| "none".into(), |o| o.command().to_owned()),
             load_before: machine::load_average(),
         },
         servers: entrants.chain(left_out).collect(),
@@ -395,13 +415,23 @@ fn contestant(server: &Server) -> Contestant {
     }
 }
 
-/// The first line in which a server tells its version.
+/// What a server and the programs beside it tell as their versions.
 fn version(entrant: &Entrant) -> String {
-    if entrant.server.version.is_empty() {
+    let server = &entrant.server;
+    let mut versions = vec![version_of(&entrant.program, &server.version)];
+    for companion in server.beside.iter().filter(|c| !c.version.is_empty()) {
+        versions.push(version_of(&companion.found, &companion.version));
+    }
+    versions.join("; ")
+}
+
+/// The first line in which a program tells its version.
+fn version_of(program: &Path, arguments: &[String]) -> String {
+    if arguments.is_empty() {
         return "built from this repository".into();
     }
-    let mut command = std::process::Command::new(&entrant.program);
-    let text = command::capture(command.args(&entrant.server.version)).unwrap_or_default();
+    let mut command = std::process::Command::new(program);
+    let text = command::capture(command.args(arguments)).unwrap_or_default();
     let mut lines = text.lines().map(str::trim);
     // Traffic Server tells where it looks first.
     lines

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::comparison::{Figures, LevelResult, Measure};
+use crate::comparison::{Figures, LevelResult, Measure, SessionSums};
 
 /// With fewer rounds than these their range tells little about noise.
 const ROUNDS_THAT_TELL: usize = 3;
@@ -69,6 +69,8 @@ pub(crate) struct Summary {
     pub(crate) origin_requests: u64,
     /// The load tester was at its limit in most rounds.
     pub(crate) saturated: bool,
+    /// Times are medians, counts those of all rounds together.
+    pub(crate) sessions: Option<SessionSums>,
 }
 
 impl Summary {
@@ -101,6 +103,21 @@ pub(crate) fn summary(level: &LevelResult, server: &str, measure: Measure) -> Op
         resident_bytes: median(&|f| f.resident_bytes.map(|b| b as f64)),
         origin_requests: figures.iter().filter_map(|f| f.origin_requests).sum(),
         saturated: median(&|f| Some(f.client_busy)).is_some_and(|busy| busy >= SATURATED),
+        sessions: sessions(&figures),
+    })
+}
+
+fn sessions(figures: &[&Figures]) -> Option<SessionSums> {
+    let all: Vec<&SessionSums> = figures.iter().filter_map(|f| f.sessions.as_ref()).collect();
+    let median = |of: fn(&SessionSums) -> f64| Spread::of(all.iter().map(|s| of(s)));
+    let sum = |of: fn(&SessionSums) -> u64| all.iter().map(|s| of(s)).sum();
+    Some(SessionSums {
+        p50_ms: median(|s| s.p50_ms)?.median,
+        p99_ms: median(|s| s.p99_ms)?.median,
+        kept: sum(|s| s.kept),
+        lost: sum(|s| s.lost),
+        wrong: sum(|s| s.wrong),
+        failed: sum(|s| s.failed),
     })
 }
 

@@ -124,7 +124,9 @@ impl Transport {
             }
             match tls.read_tls(&mut &self.socket) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(_) => drop(tls.process_new_packets().map_err(refused)?),
+                Ok(_) => {
+                    tls.process_new_packets().map_err(refused)?;
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
             }

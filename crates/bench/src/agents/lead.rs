@@ -155,7 +155,7 @@ fn follow(machine: u32, stream: TcpStream, sender: Sender<News>) {
         let mut reader = BufReader::new(stream);
         loop {
             let news = match wire::read(&mut reader) {
-                Ok(Word::Interval(interval)) => News::Interval(machine, *interval),
+                Ok(Word::Interval(interval)) => News::Interval(machine, interval),
                 Ok(Word::Alive) => continue,
                 Ok(Word::Ended) => return,
                 Ok(Word::Refused(why)) => News::Lost(machine, why),

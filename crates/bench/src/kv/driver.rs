@@ -12,7 +12,7 @@ use forebay_results::{Cause, Tally};
 use super::choice::Chooser;
 use super::evictions::Evictions;
 use super::ledger::Ledger;
-use super::protocol::{Command, Expect, Grammar, Greeting, Key, Store, Which, Wire};
+use super::protocol::{Command, Expect, Grammar, Greeting, Key, Which, Wire};
 use super::work::Work;
 
 /// The users of one thread.
@@ -343,36 +343,5 @@ impl<G: Grammar> Driver for Users<G> {
 
     fn home(&self, _user: u32) -> Option<u32> {
         Some(0)
-    }
-}
-
-impl Work {
-    /// Appends a write of a key's value.
-    #[inline]
-    pub(super) fn store<G: Grammar>(&self, out: &mut Vec<u8>, index: u64, version: u64, add: bool) {
-        let how = Store {
-            add,
-            expiry_s: self.expiry_s,
-        };
-        let key = Key {
-            prefix: &self.prefix,
-            index,
-        };
-        let bytes = self.values.size(index);
-        G::store(out, key, bytes, how);
-        self.values
-            .write(out, self.identity.of(index), version, bytes);
-        G::stored(out, how);
-    }
-
-    /// Appends the first write of a counter.
-    fn store_counter<G: Grammar>(&self, out: &mut Vec<u8>, index: u64) {
-        let how = Store {
-            add: true,
-            expiry_s: self.expiry_s,
-        };
-        G::store(out, self.counter(index), 1, how);
-        out.push(b'0');
-        G::stored(out, how);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::choice::{Distribution, Mix};
-use super::protocol::{Command, Key};
+use super::protocol::{Command, Grammar, Key, Store};
 use super::value::{Identity, Values};
 
 /// Checked settings.
@@ -60,5 +60,34 @@ impl Work {
     pub(super) fn label(&self, command: Command) -> u32 {
         let at = self.labels.iter().position(|&label| label == command);
         at.unwrap_or_default() as u32
+    }
+
+    /// Appends a write of a key's value.
+    #[inline]
+    pub(super) fn store<G: Grammar>(&self, out: &mut Vec<u8>, index: u64, version: u64, add: bool) {
+        let how = Store {
+            add,
+            expiry_s: self.expiry_s,
+        };
+        let key = Key {
+            prefix: &self.prefix,
+            index,
+        };
+        let bytes = self.values.size(index);
+        G::store(out, key, bytes, how);
+        self.values
+            .write(out, self.identity.of(index), version, bytes);
+        G::stored(out, how);
+    }
+
+    /// Appends the first write of a counter.
+    pub(super) fn store_counter<G: Grammar>(&self, out: &mut Vec<u8>, index: u64) {
+        let how = Store {
+            add: true,
+            expiry_s: self.expiry_s,
+        };
+        G::store(out, self.counter(index), 1, how);
+        out.push(b'0');
+        G::stored(out, how);
     }
 }

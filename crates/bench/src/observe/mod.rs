@@ -14,6 +14,8 @@ mod own;
 mod process;
 mod search;
 
+pub(crate) use search::Unseen;
+
 use std::collections::BTreeMap;
 
 use forebay_results::{ServerSample, ServerUse};

@@ -15,7 +15,7 @@ pub(super) fn then_and_now(case: &CaseResult) -> Vec<Block> {
         original
             .clients
             .iter()
-            .map(|&clients| format!("{} clients", format::count(clients))),
+            .map(|&clients| format!("{} {}", format::count(clients), case.measure.steps())),
     );
     let rows = original.rows.iter().map(|row| {
         let names = [Entry::new(&row.server), Entry::new(&row.today)];
@@ -52,7 +52,7 @@ fn cell(
     column: usize,
     clients: u64,
 ) -> Entry {
-    let Some(&then) = row.figures.get(column) else {
+    let Some(&then) = row.figures.get(column).filter(|then| **then > 0.0) else {
         return Entry::absent();
     };
     let percent = |value: &f64| format!(" ({value} %)");

@@ -8,7 +8,7 @@ use forebay_results::page::Tone;
 
 use super::blocks::{Block, Entry, Table};
 use super::charts;
-use crate::comparison::{CaseResult, Comparison, Contestant, LevelResult, Measure, REFERENCE};
+use crate::comparison::{CaseResult, Comparison, Contestant, LevelResult, Measure, reference};
 use crate::statistics::{Spread, Summary, cpu_ratio, ratio, summary};
 
 /// Everything of one case.
@@ -29,6 +29,7 @@ pub(super) fn case(comparison: &Comparison, case: &CaseResult) -> Vec<Block> {
     }
     blocks.push(Block::Table(measure_table(case, &servers)));
     blocks.extend(charts::of(comparison, case, &servers));
+    blocks.extend(session_tables(case, &servers).map(Block::Table));
     blocks.push(Block::Table(success_table(case, &servers)));
     blocks.extend(cpu_table(case, &servers).map(Block::Table));
     blocks.extend(memory_table(case, &servers).map(Block::Table));
@@ -61,7 +62,7 @@ fn table(
     let columns = case
         .levels
         .iter()
-        .map(|level| format!("{} clients", format::count(level.clients)));
+        .map(|level| format!("{} {}", format::count(level.clients), case.measure.steps()));
     let rows = servers.iter().map(|server| {
         let cells = case.levels.iter().map(|level| {
             summary(level, &server.name, case.measure)
@@ -90,13 +91,14 @@ fn measure_table(case: &CaseResult, servers: &[&Contestant]) -> Table {
     } else {
         amounts.join(", ")
     };
-    let caption = format!("Successful {}, {amount}", case.measure.name());
+    let caption = format!("{}, {amount}", case.measure.caption());
+    let reference = reference(servers);
     table(case, servers, caption, |level, server, summary| {
         let mut entry = Entry::new(format::rate(summary.value.median));
         entry.small = small(
             &summary.value,
-            ratio(level, &server.name, REFERENCE, case.measure),
-            server,
+            ratio(level, &server.name, reference, case.measure)
+                .filter(|_| server.name != reference),
         );
         entry.strong = is_best(level, server, servers, case.measure);
         if summary.saturated {
@@ -107,8 +109,8 @@ fn measure_table(case: &CaseResult, servers: &[&Contestant]) -> Table {
     })
 }
 
-/// `1,200–1,300 · × 0.95 ≈`; the ratio is left out for the reference itself.
-fn small(spread: &Spread, ratio: Option<Spread>, server: &Contestant) -> String {
+/// `1,200–1,300 · × 0.95 ≈`.
+fn small(spread: &Spread, ratio: Option<Spread>) -> String {
     let mut parts = Vec::new();
     if spread.count > 1 {
         parts.push(format!(
@@ -117,7 +119,7 @@ fn small(spread: &Spread, ratio: Option<Spread>, server: &Contestant) -> String 
             format::rate(spread.most)
         ));
     }
-    if let Some(ratio) = ratio.filter(|_| server.name != REFERENCE) {
+    if let Some(ratio) = ratio {
         let noise = if ratio.within_noise() { " ≈" } else { "" };
         parts.push(format!("× {}{noise}", format::significant(ratio.median)));
     }
@@ -139,6 +141,33 @@ fn is_best(
     let alike = servers.iter().filter(|s| s.role == server.role);
     let values: Vec<f64> = alike.filter_map(|s| value(s)).collect();
     values.len() > 1 && values.into_iter().all(|v| Some(v) <= mine)
+}
+
+/// What became of sessions, and the spread of the time between their pages; nothing where there are none.
+fn session_tables(case: &CaseResult, servers: &[&Contestant]) -> impl Iterator<Item = Table> {
+    let kept = "Sessions that were kept".to_owned();
+    let kept = table(case, servers, kept, |_, _, summary| {
+        let found = summary.sessions?;
+        let all = found.kept + found.lost + found.wrong + found.failed;
+        let mut entry = Entry::new(format!(
+            "{} of {}",
+            format::count(found.kept),
+            format::count(all)
+        ));
+        if found.kept < all {
+            entry.tone = Tone::Bad;
+            let counts = [("lost", found.lost), ("wrong", found.wrong), ("failed", found.failed)];
+            entry.small = causes(&counts.map(|(name, count)| (name.to_owned(), count)).into());
+        }
+        Some(entry)
+    });
+    let between = "Time between the two pages: median; below it 99th percentile".to_owned();
+    let between = table(case, servers, between, |_, _, summary| {
+        let found = summary.sessions?;
+        let shown = |ms: f64| format::duration(ms * 1e6);
+        Some(Entry::new(shown(found.p50_ms)).small(shown(found.p99_ms)))
+    });
+    [kept, between].into_iter().filter(has_figures)
 }
 
 fn success_table(case: &CaseResult, servers: &[&Contestant]) -> Table {
@@ -165,10 +194,11 @@ pub(super) fn causes(failed: &BTreeMap<String, u64>) -> String {
 
 fn cpu_table(case: &CaseResult, servers: &[&Contestant]) -> Option<Table> {
     let caption = "The server's processor time a request, µs".to_owned();
+    let reference = reference(servers);
     let table = table(case, servers, caption, |level, server, summary| {
         let spread = summary.cpu_us?;
         let cores = summary.server_cores.map(format::significant);
-        let ratio = cpu_ratio(level, &server.name, REFERENCE).filter(|_| server.name != REFERENCE);
+        let ratio = cpu_ratio(level, &server.name, reference).filter(|_| server.name != reference);
         let ratio = ratio.map(|r| {
             let noise = if r.within_noise() { " ≈" } else { "" };
             format!("× {}{noise}", format::significant(r.median))

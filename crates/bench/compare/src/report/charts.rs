@@ -4,7 +4,6 @@ use forebay_results::page::{Axis, Bar, BarChart, LineChart, Scale, Series, Unit}
 
 use super::blocks::Block;
 use crate::comparison::{CaseResult, Comparison, Contestant, Measure};
-use crate::servers::Role;
 use crate::statistics::{Spread, Summary, summary};
 
 /// The charts of a case. A server keeps its colour through the whole report.
@@ -18,7 +17,7 @@ pub(super) fn of(
         Measure::PagesPerMinute | Measure::SessionMs => Unit::Count,
     };
     let lines = |title: &str, axis: Axis, value: fn(&Summary) -> Option<Spread>| {
-        let steps = Axis::new("clients", Unit::Count).scale(Scale::Steps);
+        let steps = Axis::new(case.measure.steps(), Unit::Count).scale(Scale::Steps);
         let mut chart = LineChart::new(title, steps, axis);
         for server in servers {
             chart = chart.series(series(comparison, case, server, value));
@@ -27,7 +26,7 @@ pub(super) fn of(
     };
     let name = case.measure.name();
     let measure = lines(
-        &format!("Successful {name}"),
+        &case.measure.caption(),
         Axis::new(name, unit).from(0.0),
         |s| Some(s.value),
     );
@@ -66,7 +65,7 @@ fn series(
     let series = Series::new(&server.name, points)
         .band(band)
         .colour(place.unwrap_or(0));
-    if server.role == Role::Cache {
+    if server.role.competes() {
         series
     } else {
         series.dashed()

@@ -3,7 +3,7 @@
 use forebay_results::format;
 
 use super::blocks::{Block, Entry, Table};
-use crate::comparison::{Comparison, REFERENCE};
+use crate::comparison::Comparison;
 
 /// What a reader must know before the figures.
 pub(super) fn notes(comparison: &Comparison) -> Vec<Block> {
@@ -15,7 +15,7 @@ pub(super) fn notes(comparison: &Comparison) -> Vec<Block> {
     });
     let notes = comparison.notes.iter().cloned().map(Block::Notice);
     let mut blocks: Vec<Block> = quick.into_iter().chain(notes).collect();
-    blocks.push(Block::Paragraph(reading()));
+    blocks.push(Block::Paragraph(reading(comparison.reference())));
     blocks
 }
 
@@ -101,9 +101,9 @@ fn how(comparison: &Comparison) -> String {
     )
 }
 
-fn reading() -> String {
+fn reading(reference: &str) -> String {
     format!(
-        "Figures are medians of the rounds; below them least to most, and the ratio to {REFERENCE}: the median of the \
+        "Figures are medians of the rounds; below them least to most, and the ratio to {reference}: the median of the \
          rounds' ratios, each taken within its round. ≈ means within noise: over the rounds the ratio was above 1 as \
          well as below it, or, with fewer than three rounds, came within 5 % of it. ‡ means that the load tester was \
          at its limit: the server could do more, and its processor time a request (user and system, all its \

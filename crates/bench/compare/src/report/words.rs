@@ -68,7 +68,7 @@ fn place(servers: &[&Contestant], level: &LevelResult, measure: Measure) -> Opti
 fn caches(comparison: &Comparison) -> Vec<&Contestant> {
     comparison
         .contestants()
-        .filter(|s| s.role == Role::Cache)
+        .filter(|s| s.role.competes())
         .collect()
 }
 
@@ -116,16 +116,17 @@ fn places(comparison: &Comparison, case: &CaseResult) -> Vec<String> {
         .filter_map(|(i, run)| {
             let (start, end) = (run.first()?, run.last()?);
             let whence = if count == 1 {
-                "at every number of clients".to_owned()
+                format!("at every number of {}", case.measure.steps())
             } else if i + 1 == count {
-                format!("from {} clients on", format::count(start.clients))
+                format!("from {} {} on", format::count(start.clients), case.measure.steps())
             } else if start.clients == end.clients {
-                format!("at {} clients", format::count(start.clients))
+                format!("at {} {}", format::count(start.clients), case.measure.steps())
             } else {
                 format!(
-                    "from {} to {} clients",
+                    "from {} to {} {}",
                     format::count(start.clients),
-                    format::count(end.clients)
+                    format::count(end.clients),
+                    case.measure.steps()
                 )
             };
             Some(format!("{whence} {}", leads(end, case.measure)))
@@ -198,8 +199,9 @@ fn processor_time(comparison: &Comparison, case: &CaseResult) -> Option<String> 
         .map(|(us, name)| format!("{name} {}", format::significant(*us)))
         .collect();
     Some(format!(
-        "{}: processor time a request at {clients} clients, in µs: {}.",
+        "{}: processor time a request at {clients} {}, in µs: {}.",
         case.name,
+        case.measure.steps(),
         listed.join(", ")
     ))
 }
@@ -212,8 +214,9 @@ fn memory(comparison: &Comparison, case: &CaseResult) -> Option<String> {
         .map(|(bytes, name)| format!("{name} {}", format::size(*bytes)))
         .collect();
     Some(format!(
-        "{}: resident memory at {clients} clients: {}.",
+        "{}: resident memory at {clients} {}: {}.",
         case.name,
+        case.measure.steps(),
         listed.join(", ")
     ))
 }
@@ -259,11 +262,15 @@ fn failures(comparison: &Comparison) -> String {
     for case in &comparison.cases {
         for level in &case.levels {
             for server in comparison.contestants() {
-                let clients = format::count(level.clients);
+                let clients = format!(
+                    "{} {}",
+                    format::count(level.clients),
+                    case.measure.steps()
+                );
                 let found = summary(level, &server.name, case.measure);
                 if let Some(found) = found.filter(|f| f.failures() > 0) {
                     parts.push(format!(
-                        "{} {} of {} in {} at {clients} clients ({})",
+                        "{} {} of {} in {} at {clients} ({})",
                         server.name,
                         format::count(found.failures()),
                         format::count(found.completed),
@@ -278,7 +285,7 @@ fn failures(comparison: &Comparison) -> String {
                 let missed = missed.count() as u64;
                 if missed > 0 {
                     parts.push(format!(
-                        "{} had no figure in {} of {} at {clients} clients",
+                        "{} had no figure in {} of {} at {clients}",
                         server.name,
                         format::counted(missed, "turn", "turns"),
                         case.name

@@ -80,6 +80,7 @@ fn site(quick: bool) -> Case {
             .chain([urls.to_string()])
             .collect::<Vec<String>>(),
         documents: catalogue.documents,
+        answer_bytes: 0,
         keep_alive: true,
         measure: Measure::RequestsPerSecond,
         levels: if quick {

@@ -146,6 +146,19 @@ impl RunningBench {
         }
     }
 
+    /// Waits for its end, and says how much memory was resident at most, in bytes.
+    #[track_caller]
+    pub fn wait_with_peak(self) -> (Ended, u64) {
+        let status = format!("/proc/{}/status", self.pid());
+        let mut peak = 0;
+        // A process that has ended has no memory any more.
+        while let Some(bytes) = peak_bytes(&status) {
+            peak = bytes;
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        (self.wait(), peak)
+    }
+
     /// Waits for its end.
     #[track_caller]
     pub fn wait(mut self) -> Ended {
@@ -242,6 +255,14 @@ impl Ended {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
     }
+}
+
+/// The most memory that was resident so far, in bytes.
+fn peak_bytes(status: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(status).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    Some(kib << 10)
 }
 
 /// What comes out of a pipe, so far.

@@ -17,6 +17,7 @@ pub mod event;
 pub mod figures;
 pub mod forebay;
 pub mod head;
+pub mod kv_server;
 pub mod nginx;
 pub mod origin;
 pub mod program;

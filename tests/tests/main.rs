@@ -57,9 +57,13 @@ mod torture;
 
 mod bench_agents;
 mod bench_basic;
+mod bench_kv;
+mod bench_many;
 mod bench_open;
 mod bench_replay;
+mod bench_report;
 mod bench_scenario;
 mod bench_server;
+mod bench_session;
 mod bench_tls;
 mod bench_wrong;

@@ -305,7 +305,7 @@ impl<'a> Conductor<'a> {
             format: 1,
             program: format!("forebay {}", env!("CARGO_PKG_VERSION")),
             title: self.work.title.clone(),
-            command: std::env::args().collect(),
+            command: crate::emit::command(),
             started,
             machines: std::mem::take(&mut self.machines),
             phases,

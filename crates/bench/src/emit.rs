@@ -76,6 +76,37 @@ pub(crate) fn emit(report: &Report, output: &Output, assertions: &[Assertion]) -
     }
 }
 
+/// The command line, without what must not be read in a report.
+pub(crate) fn command() -> Vec<String> {
+    let mut words: Vec<String> = std::env::args().collect();
+    for n in 0..words.len() {
+        let is_secret = |option: &str| matches!(option, "--user" | "--agent-secret" | "--secret");
+        if n > 0 && is_secret(&words[n - 1]) {
+            words[n] = "…".into();
+        } else if let Some((option, _)) = words[n].split_once('=').filter(|(option, _)| is_secret(option)) {
+            words[n] = format!("{option}=…");
+        } else {
+            words[n] = without_password(&words[n]);
+        }
+    }
+    words
+}
+
+/// A URL without the password in it.
+fn without_password(word: &str) -> String {
+    let Some((scheme, rest)) = word.split_once("://") else {
+        return word.to_owned();
+    };
+    let authority = rest.split('/').next().unwrap_or(rest);
+    match authority.rsplit_once('@') {
+        Some((user, _)) => {
+            let name = user.split(':').next().unwrap_or_default();
+            format!("{scheme}://{name}:…{}", &rest[user.len()..])
+        }
+        None => word.to_owned(),
+    }
+}
+
 /// A reader that went away is no error.
 pub(crate) fn print(text: &str) {
     let mut stdout = std::io::stdout().lock();
@@ -114,6 +145,18 @@ fn civil(days: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passwords_stay_out_of_reports() {
+        for (word, expected) in [
+            ("redis://:secret@127.0.0.1:6379/1", "redis://:…@127.0.0.1:6379/1"),
+            ("http://me:pw@host/a@b", "http://me:…@host/a@b"),
+            ("http://host/a@b", "http://host/a@b"),
+            ("X-A: b", "X-A: b"),
+        ] {
+            assert_eq!(without_password(word), expected);
+        }
+    }
 
     #[test]
     fn days_become_dates() {

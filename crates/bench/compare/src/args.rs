@@ -8,7 +8,7 @@ use crate::cores::Cores;
 /// Run the same work against several servers on this machine, side by side
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Args {
-    /// What to ask: ladder, pages, images; `--list` describes them
+    /// What to ask: ladder, pages, images, frontends, sessions; `--list` describes them
     #[arg(required_unless_present_any = ["list", "render"])]
     pub(crate) suite: Option<String>,
 

@@ -192,3 +192,63 @@ fn listening(
         sleep(LOOK);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::place::Place;
+    use crate::servers::{Program, built_in};
+
+    fn built(name: &str) -> Server {
+        built_in().into_iter().find(|s| s.name == name).unwrap()
+    }
+
+    #[test]
+    fn each_process_has_a_place_of_its_own_that_the_server_knows() {
+        let mut place = Place::new().unwrap();
+        let server = built("haproxy-1-thin");
+        let folders = place.folders(&server).unwrap();
+        let spots = spots(&server, &folders).unwrap();
+        let values = placeholders(&server, &spots);
+        assert_eq!(values.len(), 10);
+        let ports: BTreeSet<_> = values.iter().map(|(_, port)| port).collect();
+        assert_eq!(ports.len(), 10);
+        let config = &server.files.iter().find(|f| f.path == "haproxy.cfg").unwrap().text;
+        for (name, _) in &values {
+            assert!(config.contains(&format!("127.0.0.1:{name} maxconn 1")), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_companion_that_ends_at_once_is_named() {
+        let mut place = Place::new().unwrap();
+        let mut server = built("haproxy-1-thin");
+        let folders = place.folders(&server).unwrap();
+        let back = server.beside.first_mut().unwrap();
+        back.program = Program::Own("false".into());
+        back.found = command::find("false").unwrap();
+        let spots = spots(&server, &folders).unwrap();
+        let error = start(&server, &spots, &folders.dir, "", &[]).unwrap_err();
+        assert!(error.starts_with("back beside it ended"), "{error}");
+    }
+
+    #[test]
+    fn companions_are_ended_with_their_guard() {
+        let mut place = Place::new().unwrap();
+        let mut server = built("sessions-memcached");
+        server.beside.truncate(1);
+        let store = server.beside.first_mut().unwrap();
+        store.listens = Listens::Nowhere;
+        store.found = command::find("sleep").unwrap();
+        store.arguments = vec!["600".into()];
+        let folders = place.folders(&server).unwrap();
+        let spots = spots(&server, &folders).unwrap();
+        let mut beside = start(&server, &spots, &folders.dir, "", &[]).unwrap();
+        assert_eq!(beside.ended(), None);
+        let pid = beside.observed(server.observed, 1).unwrap();
+        assert_ne!(pid, 1);
+        drop(beside);
+        assert!(!Path::new(&format!("/proc/{pid}")).exists());
+    }
+}

@@ -32,6 +32,12 @@ pub trait Driver {
     /// The user's oldest request failed without a response.
     fn failed(&mut self, user: u32, cause: Cause, tally: &mut Tally);
 
+    /// A connection of the user is gone, with or without requests under way; what it sends next
+    /// may be the first on a new one.
+    fn disconnected(&mut self, user: u32) {
+        let _ = user;
+    }
+
     /// Whether what the user does next is something that an open load schedules: a request by
     /// itself, or the first of a sequence.
     fn is_scheduled(&self, user: u32) -> bool;

@@ -337,6 +337,11 @@ impl<G: Grammar> Driver for Users<G> {
         }
     }
 
+    fn disconnected(&mut self, user: u32) {
+        // What is said first on a connection is said again.
+        self.users[user as usize].is_new = self.work.greeting.1 > 0;
+    }
+
     fn is_scheduled(&self, user: u32) -> bool {
         self.users[user as usize].refills.is_empty()
     }

@@ -103,6 +103,11 @@ impl<G: Grammar> Driver for Fill<G> {
         user.is_new = self.work.greeting.1 > 0;
     }
 
+    fn disconnected(&mut self, user: u32) {
+        // What is said first on a connection is said again.
+        self.users[user as usize].is_new = self.work.greeting.1 > 0;
+    }
+
     fn is_scheduled(&self, _user: u32) -> bool {
         true
     }

@@ -4,6 +4,7 @@ use forebay_results::format;
 
 use super::blocks::{Block, Entry, Table};
 use crate::comparison::Comparison;
+use crate::servers::Role;
 
 /// What a reader must know before the figures.
 pub(super) fn notes(comparison: &Comparison) -> Vec<Block> {
@@ -92,12 +93,24 @@ fn facts(comparison: &Comparison) -> Table {
 }
 
 fn how(comparison: &Comparison) -> String {
+    let has_caches = comparison.servers.iter().any(|s| s.role.group() == Role::Cache);
+    let kind = if has_caches {
+        (
+            " with an empty cache: the server is asked until it answers without its origin, then led through the \
+             steps, then ended",
+            "Caches have the same origin: nginx with files, on the cores of the load.",
+        )
+    } else {
+        (
+            ": the programs beside the server are started, then the server itself; it is warmed up, led through the \
+             steps, and all are ended",
+            "The programs beside a server run on its cores.",
+        )
+    };
     format!(
-        "In each round every server has its turn, in an order that rotates. A turn is a fresh start with an empty \
-         cache: the server is asked until it answers without its origin, then led through the steps, then ended. \
-         Logs are off, connections may be kept, and each server has as many workers as it has cores. Caches have the \
-         same origin: nginx with files, on the cores of the load. {}",
-        comparison.method.ports
+        "In each round every server has its turn, in an order that rotates. A turn is a fresh start{}. Logs are off, \
+         connections may be kept, and each server has as many workers as it has cores. {} {}",
+        kind.0, kind.1, comparison.method.ports
     )
 }
 

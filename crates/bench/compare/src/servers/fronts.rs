@@ -22,6 +22,20 @@ pub(super) fn servers() -> Vec<Server> {
     servers
 }
 
+/// Puts the application behind a server of the operator's own; `None` when `back` names no way of reaching it.
+pub(super) fn before(server: Server, back: &str) -> Option<Server> {
+    let mut server = match back {
+        "php-tcp" => before_php(server, Listens::Port),
+        "php-socket" => before_php(server, Listens::Socket),
+        _ => {
+            let (_, companion) = BACKS.into_iter().find(|(name, _)| *name == back)?;
+            before_rack(server, companion())
+        }
+    };
+    server.role = Role::Front;
+    Some(server)
+}
+
 fn front(name: String, about: String, program: &'static str, package: &'static str) -> Server {
     let program = Program::Packaged { program, package };
     Server::new(&name, &about, Role::Front, program)
@@ -168,7 +182,14 @@ fn lighttpd() -> Vec<Server> {
 
 fn apache() -> Vec<Server> {
     let server = |name: &str, about: &str, part: &str| {
-        let config = include_str!("../templates/apache.conf").replace("{part}", part);
+        // A request that waits for the application occupies a thread; with fewer than the most clients that come,
+        // Apache closes connections that wait for their next request, and some of these were just sent one.
+        let config = include_str!("../templates/apache.conf")
+            .replace("ServerLimit {cores}", "ServerLimit 5")
+            .replace("StartServers {cores}", "StartServers 5")
+            .replace("{apache_threads}", "1280")
+            .replace("one process a core", "five processes")
+            .replace("{part}", part);
         let mut server = front(
             format!("apache-{name}"),
             format!("Apache httpd, {about}"),
@@ -236,7 +257,6 @@ PassengerDefaultRuby /usr/bin/ruby
 PassengerInstanceRegistryDir {dir}
 PassengerLogFile {dir}/passenger.log
 PassengerLogLevel 1
-PassengerUserSwitching off
 PassengerDefaultUser {user}
 PassengerAppEnv production
 PassengerMaxPoolSize 10
@@ -328,3 +348,38 @@ join_tokens = [\"compare\"]
 hosts = [\"*\"]
 pool = \"app\"
 pass = true";
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn config(name: &str) -> String {
+        let server = servers().into_iter().find(|s| s.name == name).unwrap();
+        server.files.iter().map(|f| f.text.as_str()).collect()
+    }
+
+    #[test]
+    fn limits_are_in_the_configuration_of_those_that_have_them() {
+        assert!(config("haproxy-10-puma").contains("server back10 127.0.0.1:{back_10} maxconn 10"));
+        assert!(!config("haproxy-none-thin").contains(" maxconn 1"));
+        assert!(config("forebay-1-thin").contains("max_connections = 1\n"));
+        assert!(config("forebay-none-thin").contains("max_connections = \"unlimited\""));
+    }
+
+    #[test]
+    fn each_front_knows_every_process_of_what_is_behind_it() {
+        for server in servers() {
+            let text: String = server.files.iter().map(|f| f.text.as_str()).collect();
+            let Some(back) = server.beside.first() else {
+                continue;
+            };
+            if back.listens == Listens::Port && server.beside.len() == 1 {
+                for n in 1..=back.count {
+                    let place = format!("{{{}_{n}}}", back.name);
+                    assert!(text.contains(&place), "{}: {place}", server.name);
+                }
+            }
+        }
+    }
+}

@@ -8,6 +8,9 @@
 //! command = ["mycache", "--port", "{port}", "--origin", "127.0.0.1:{origin_port}", "--config", "{dir}/my.conf"]
 //! version = ["--version"]                   # optional
 //! ready = "/health"                         # optional: asked until it answers 200
+//! back = "thin"                             # optional: it stands before an application, whose ten processes listen
+//!                                           # on the ports {back_1} to {back_10}; likewise "puma"; "php-tcp" and
+//!                                           # "php-socket" have one place for FastCGI, {php_1}
 //! prepare = [["--init", "{cache}"]]         # optional: run to their ends before
 //! environment = { THREADS = "{cores}" }     # optional
 //!
@@ -20,7 +23,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Program, Role, Server};
+use super::{Program, Role, Server, fronts};
 use crate::place;
 
 #[derive(Debug, Deserialize)]
@@ -40,6 +43,7 @@ struct Own {
     #[serde(default)]
     version: Vec<String>,
     ready: Option<String>,
+    back: Option<String>,
     #[serde(default)]
     prepare: Vec<Vec<String>>,
     #[serde(default)]
@@ -94,7 +98,19 @@ fn server(own: Own) -> Result<Server, String> {
         server = server.file(&path, text);
     }
     check_placeholders(&server)?;
-    Ok(server)
+    with_back(server, own.back.as_deref())
+}
+
+/// Fronts need something behind them; stores need an application before them, which only those built in have.
+fn with_back(server: Server, back: Option<&str>) -> Result<Server, String> {
+    let name = server.name.clone();
+    match back {
+        Some(back) => fronts::before(server, back).ok_or_else(|| {
+            format!("{name}: `back` is \"thin\", \"puma\", \"php-tcp\" or \"php-socket\", not {back:?}")
+        }),
+        None if server.role.group() == Role::Cache => Ok(server),
+        None => Err(format!("{name}: `role` is \"cache\" or \"files\"; a front says with `back` what is behind it")),
+    }
 }
 
 fn stays_inside(path: &str) -> bool {
@@ -147,6 +163,22 @@ mod tests {
         assert_eq!(mine.arguments, ["-p", "{port}", "-c", "{dir}/my.conf"]);
         assert_eq!(mine.role, Role::Files);
         assert_eq!(mine.files.first().unwrap().path, "my.conf");
+    }
+
+    #[test]
+    fn a_front_has_an_application_behind_it() {
+        let front = |line: &str| {
+            parse(&format!(
+                "[[server]]\nname = \"mine\"\ncommand = [\"x\", \"{{back_10}}\"]\n{line}"
+            ))
+        };
+        let servers = front("back = \"thin\"").unwrap();
+        let mine = servers.first().unwrap();
+        assert_eq!(mine.role, Role::Front);
+        assert_eq!(mine.beside.first().unwrap().count, 10);
+        assert!(front("back = \"php\"").is_err_and(|e| e.contains("php-tcp")));
+        assert!(front("role = \"front\"").is_err_and(|e| e.contains("back")));
+        assert!(front("role = \"store\"").is_err_and(|e| e.contains("role")));
     }
 
     #[test]

@@ -46,6 +46,7 @@ impl<D: Driver> Worker<D> {
             expect: outgoing.expect,
             close: outgoing.close,
         });
+        let has_room = connection.flights.len() < self.plan.pipeline.max(1) as usize;
         if connection.phase != Phase::Open {
             connection.unsent.extend_from_slice(&self.out[from..]);
             self.out.truncate(from);
@@ -55,7 +56,7 @@ impl<D: Driver> Worker<D> {
             self.out = bytes;
             self.out.truncate(from);
         }
-        !outgoing.close
+        !outgoing.close && has_room
     }
 
     /// The user's connection to an endpoint, opened now if there is none.
@@ -137,6 +138,7 @@ impl<D: Driver> Worker<D> {
         if user == NONE {
             return;
         }
+        self.driver.disconnected(user);
         let owner = self.users.of(user);
         if owner.home == Some(id) {
             owner.home = None;

@@ -15,6 +15,10 @@ const KEPT_PARTIAL: usize = 4096;
 
 impl<D: Driver> Worker<D> {
     pub(super) fn readable_then_broken(&mut self, id: u32) {
+        // Called while bytes of a connection are looked at: whoever reads them finds the end as well.
+        if self.buffer.is_empty() {
+            return;
+        }
         self.readable(id);
         if self
             .connections

@@ -227,8 +227,15 @@ fn vary(request: &Request) -> Answer {
         .with("Cache-Control", "max-age=60")
 }
 
-/// `/object/6k` to 6000.
+/// `/object/6k` to 6000, and `/bytes/6000/17`, one of the objects of a generated catalogue.
 fn object_bytes(path: &str) -> Option<usize> {
+    if let Some((bytes, index)) = path
+        .strip_prefix("/bytes/")
+        .and_then(|rest| rest.split_once('/'))
+    {
+        let bytes = bytes.parse().ok().filter(|&bytes| bytes <= MOST_BYTES);
+        return bytes.filter(|_| !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit()));
+    }
     let kilobytes = path
         .strip_prefix("/object/")?
         .strip_suffix('k')?
@@ -236,6 +243,9 @@ fn object_bytes(path: &str) -> Option<usize> {
         .ok()?;
     OBJECTS_KB.contains(&kilobytes).then_some(kilobytes * 1000)
 }
+
+/// The largest object of a catalogue.
+const MOST_BYTES: usize = 1 << 20;
 
 /// Numbered lines, so that a part of it can be told from another.
 fn filler(bytes: usize) -> Vec<u8> {
@@ -291,6 +301,22 @@ mod tests {
 
     fn answer(request: &Request) -> Answer {
         Site::new(STARTED).answer(request, STARTED + 5)
+    }
+
+    #[test]
+    fn objects_have_the_size_in_their_path() {
+        for (path, bytes) in [
+            ("/object/6k", Some(6000)),
+            ("/object/7k", None),
+            ("/bytes/20480/9", Some(20_480)),
+            ("/bytes/0/0", Some(0)),
+            ("/bytes/20480/", None),
+            ("/bytes/20480/x", None),
+            ("/bytes/2000000/1", None),
+            ("/bytes/1", None),
+        ] {
+            assert_eq!(object_bytes(path), bytes, "{path}");
+        }
     }
 
     #[test]

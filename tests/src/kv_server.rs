@@ -135,7 +135,9 @@ impl KvServer {
 
 fn field(text: &str, name: &str) -> u64 {
     let value = text.lines().find_map(|line| line.strip_prefix(name));
-    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+    value
+        .and_then(|value| value.trim().parse().ok())
+        .unwrap_or(0)
 }
 
 impl Drop for KvServer {

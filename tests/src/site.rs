@@ -185,7 +185,11 @@ pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
         let step = NEXT.fetch_add(1, Ordering::Relaxed);
-        let port = 15_000 + ((std::process::id() as u16).wrapping_mul(37).wrapping_add(step)) % 15_000;
+        let port = 15_000
+            + ((std::process::id() as u16)
+                .wrapping_mul(37)
+                .wrapping_add(step))
+                % 15_000;
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {
             return port;
         }

@@ -11,7 +11,16 @@ const MOST_EACH: u64 = 4096;
 fn load(site: &Site, connections: u64) -> (Figures, u64) {
     let connections = connections.to_string();
     // Gently: this is about memory, and a listener's queue is short.
-    let load = ["-c", &connections, "-d", "3s", "--ramp", "1s", "--timeout", "60s"];
+    let load = [
+        "-c",
+        &connections,
+        "-d",
+        "3s",
+        "--ramp",
+        "1s",
+        "--timeout",
+        "60s",
+    ];
     let running = Bench::new(&[&site.url("/")])
         .args(&load)
         .args(&["--format", "json", "--live", "off"])
@@ -24,7 +33,10 @@ fn load(site: &Site, connections: u64) -> (Figures, u64) {
 fn ten_thousand_connections_cost_at_most_four_kib_each() {
     let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     if limit < MANY + 500 {
-        eprintln!("skipped: {limit} open files are allowed (ulimit -Hn), {} are needed", MANY + 500);
+        eprintln!(
+            "skipped: {limit} open files are allowed (ulimit -Hn), {} are needed",
+            MANY + 500
+        );
         return;
     }
     let site = Site::start("access_log off;");

@@ -55,7 +55,16 @@ fn requests_are_sent_at_the_rate_that_was_asked_for() {
     let origin = Origin::fixed(reply(200, &[], "x"));
     for arrivals in ["constant", "poisson"] {
         let before = origin.count();
-        let load = ["--rate", "300/s", "--arrivals", arrivals, "-d", "1s", "-c", "20"];
+        let load = [
+            "--rate",
+            "300/s",
+            "--arrivals",
+            arrivals,
+            "-d",
+            "1s",
+            "-c",
+            "20",
+        ];
         let figures = Bench::new(&[&url(&origin)]).args(&load).figures();
         let due = figures.count("completed") + figures.count("unfinished");
         let spread = if arrivals == "constant" { 2 } else { 100 };
@@ -76,8 +85,16 @@ fn more_than_a_server_can_do_is_said() {
     });
     let load = ["--rate", "500", "-d", "1s", "-c", "4"];
     let figures = Bench::new(&[&url(&origin)]).args(&load).figures();
-    assert!(figures.count("unfinished") > 300, "{}", figures.count("unfinished"));
-    assert!(figures.warnings().contains("not answered in time"), "{}", figures.warnings());
+    assert!(
+        figures.count("unfinished") > 300,
+        "{}",
+        figures.count("unfinished")
+    );
+    assert!(
+        figures.warnings().contains("not answered in time"),
+        "{}",
+        figures.warnings()
+    );
 }
 
 #[test]
@@ -98,7 +115,13 @@ fn the_limit_of_a_server_is_found() {
         .ok();
     let figures = ended.printed();
     let finding = figures.0["finding"].as_str().unwrap().to_owned();
-    let rate: f64 = finding.split(' ').next().unwrap().replace(',', "").parse().unwrap();
+    let rate: f64 = finding
+        .split(' ')
+        .next()
+        .unwrap()
+        .replace(',', "")
+        .parse()
+        .unwrap();
     assert!((60.0..230.0).contains(&rate), "{finding}");
     assert!(finding.contains("p90<100ms"), "{finding}");
     assert!(figures.phases().len() > 3, "it was searched for");
@@ -108,14 +131,24 @@ fn the_limit_of_a_server_is_found() {
 fn an_interrupt_ends_the_load_and_prints_its_report() {
     for signal in [Signal::INT, Signal::TERM] {
         let origin = Origin::fixed(reply(200, &[], "x"));
-        let load = ["-d", "10m", "-c", "2", "--format", "json", "--live", "off", "--json", "r.json"];
+        let load = [
+            "-d", "10m", "-c", "2", "--format", "json", "--live", "off", "--json", "r.json",
+        ];
         let running = Bench::new(&[&url(&origin)]).args(&load).start();
         origin.wait_for(100);
         running.signal(signal);
         let ended = running.wait().ok();
         let figures = ended.printed();
-        assert!(figures.count("succeeded") >= 90, "{}", figures.count("succeeded"));
-        assert_eq!(figures.phase().failed(None), 0, "an interrupt is no failure");
+        assert!(
+            figures.count("succeeded") >= 90,
+            "{}",
+            figures.count("succeeded")
+        );
+        assert_eq!(
+            figures.phase().failed(None),
+            0,
+            "an interrupt is no failure"
+        );
         assert!(figures.phase().seconds() < 60.0);
         assert_eq!(ended.figures("r.json").0, figures.0);
     }
@@ -124,7 +157,9 @@ fn an_interrupt_ends_the_load_and_prints_its_report() {
 #[test]
 fn an_interrupt_leaves_out_the_rungs_that_were_still_to_come() {
     let origin = Origin::fixed(reply(200, &[], "x"));
-    let load = ["-d", "10m", "-c", "1,2,3", "--format", "json", "--live", "off"];
+    let load = [
+        "-d", "10m", "-c", "1,2,3", "--format", "json", "--live", "off",
+    ];
     let running = Bench::new(&[&url(&origin)]).args(&load).start();
     origin.wait_for(50);
     running.signal(Signal::INT);

@@ -40,7 +40,9 @@ fn a_log_of_nginx_is_replayed_in_its_order_and_once() {
     assert_eq!(figures.warnings(), "", "nothing was left out");
     let first = |site: &Site| -> Vec<String> {
         let requests = site.log(30).into_iter();
-        requests.map(|line| line.split('"').nth(1).unwrap().to_owned()).collect()
+        requests
+            .map(|line| line.split('"').nth(1).unwrap().to_owned())
+            .collect()
     };
     assert_eq!(first(&to), first(&from));
 }
@@ -49,7 +51,18 @@ fn a_log_of_nginx_is_replayed_in_its_order_and_once() {
 fn a_replay_on_several_connections_sends_each_request_once() {
     let (from, to) = (recorded(""), Site::start(ANY));
     let log = from.log_path().display().to_string();
-    let load = ["--log", &log, "--base", &to.url("/"), "-c", "8", "-t", "2", "--speed", "max"];
+    let load = [
+        "--log",
+        &log,
+        "--base",
+        &to.url("/"),
+        "-c",
+        "8",
+        "-t",
+        "2",
+        "--speed",
+        "max",
+    ];
     assert_eq!(Bench::new(&load).figures().count("succeeded"), 30);
     assert_eq!(paths(&to.log(30)), paths(&from.log(30)));
 }
@@ -58,7 +71,18 @@ fn a_replay_on_several_connections_sends_each_request_once() {
 fn popularity_asks_for_each_request_as_often_as_it_occurs() {
     let (from, to) = (recorded(""), Site::start(ANY));
     let log = from.log_path().display().to_string();
-    let load = ["--log", &log, "--base", &to.url("/"), "--speed", "popularity", "-n", "600", "-c", "2"];
+    let load = [
+        "--log",
+        &log,
+        "--base",
+        &to.url("/"),
+        "--speed",
+        "popularity",
+        "-n",
+        "600",
+        "-c",
+        "2",
+    ];
     assert_eq!(Bench::new(&load).figures().count("succeeded"), 600);
     let counts = paths(&to.log(600));
     // Two of three by chance: 400 with a standard deviation of 11.5.
@@ -73,7 +97,16 @@ fn a_log_at_ten_times_its_speed_takes_a_tenth_of_its_time() {
     Bench::new(&[&from.url("/a"), "--rate", "10", "-n", "22", "-c", "2"]).figures();
     from.log(22);
     let log = from.log_path().display().to_string();
-    let load = ["--log", &log, "--base", &to.url("/"), "-c", "2", "--speed", "10"];
+    let load = [
+        "--log",
+        &log,
+        "--base",
+        &to.url("/"),
+        "-c",
+        "2",
+        "--speed",
+        "10",
+    ];
     let figures = Bench::new(&load).figures();
     assert_eq!(figures.count("succeeded"), 22);
     // The log's times are whole seconds: from the first to the last line two or three.
@@ -85,13 +118,28 @@ fn a_log_at_ten_times_its_speed_takes_a_tenth_of_its_time() {
 fn requests_of_a_timed_log_are_sent_when_they_are_due() {
     let site = Site::start(ANY);
     let line = |second: u32| {
-        format!("127.0.0.1 - - [22/Nov/2026:10:00:{second:02} +0000] \"GET /{second} HTTP/1.1\" 200 1 \"-\" \"-\"\n")
+        format!(
+            "127.0.0.1 - - [22/Nov/2026:10:00:{second:02} +0000] \"GET /{second} HTTP/1.1\" 200 1 \"-\" \"-\"\n"
+        )
     };
     let log: String = [0, 10, 40].map(line).concat();
-    let load = ["--log", "a.log", "--base", &site.url("/"), "-c", "1", "--speed", "100"];
+    let load = [
+        "--log",
+        "a.log",
+        "--base",
+        &site.url("/"),
+        "-c",
+        "1",
+        "--speed",
+        "100",
+    ];
     let figures = Bench::new(&load).file("a.log", log).figures();
     assert_eq!(figures.count("succeeded"), 3);
-    assert!(figures.phase().seconds() >= 0.4, "{}", figures.phase().seconds());
+    assert!(
+        figures.phase().seconds() >= 0.4,
+        "{}",
+        figures.phase().seconds()
+    );
 }
 
 #[test]
@@ -107,7 +155,12 @@ fn squid_and_json_logs_are_known_by_their_lines() {
         assert_eq!(figures.count("succeeded"), 2, "{}", figures.warnings());
     }
     let details = site.details(4).join("\n");
-    for part in ["GET shop.example /s1 ", "GET shop.example /s2 ", " /j1 ", " /j2 "] {
+    for part in [
+        "GET shop.example /s1 ",
+        "GET shop.example /s2 ",
+        " /j1 ",
+        " /j2 ",
+    ] {
         assert!(details.contains(part), "{part} in {details}");
     }
 }
@@ -132,7 +185,12 @@ fn forebays_own_access_log_is_replayed() {
         forebay.wait_exit();
         let site = Site::start(ANY);
         let figures = Bench::new(&["--log", &log, "--base", &site.url("/"), "-c", "1"]).figures();
-        assert_eq!(figures.count("succeeded"), 12, "{format}: {}", figures.warnings());
+        assert_eq!(
+            figures.count("succeeded"),
+            12,
+            "{format}: {}",
+            figures.warnings()
+        );
         assert_eq!(paths(&site.log(12))["/page?n=1"], 12);
     }
 }
@@ -163,8 +221,14 @@ fn a_har_file_is_sent_with_its_fields_and_bodies() {
     let figures = Bench::new(&load).file("page.har", har(&server)).figures();
     assert_eq!(figures.count("succeeded"), 2, "{}", figures.warnings());
     let requests = origin.requests();
-    assert_eq!((&*requests[0].method, &*requests[0].target), ("GET", "/start"));
-    assert_eq!((&*requests[1].method, &*requests[1].target), ("POST", "/login"));
+    assert_eq!(
+        (&*requests[0].method, &*requests[0].target),
+        ("GET", "/start")
+    );
+    assert_eq!(
+        (&*requests[1].method, &*requests[1].target),
+        ("POST", "/login")
+    );
     assert_eq!(requests[1].body, b"name=ann");
     for request in &requests {
         assert_eq!(request.field("X-Shop"), Some("one"));
@@ -178,22 +242,45 @@ fn a_har_file_goes_to_another_server_under_its_own_host() {
     let server = format!("http://{}", origin.server());
     let load = ["--har", "page.har", "-c", "1", "--base", &server];
     let file = har("http://shop.example");
-    assert_eq!(Bench::new(&load).file("page.har", file).figures().count("succeeded"), 2);
+    assert_eq!(
+        Bench::new(&load)
+            .file("page.har", file)
+            .figures()
+            .count("succeeded"),
+        2
+    );
     assert_eq!(origin.last().field("Host"), Some("shop.example"));
 }
 
 #[test]
 fn a_catalogue_is_asked_for_by_popularity() {
     let site = Site::start("location /bytes/ { return 200 $uri; }");
-    let load = ["--zipf", "100", "--exponent", "1.0", "--sizes", "1KiB..4KiB", "-n", "2000", "-c", "4"];
+    let load = [
+        "--zipf",
+        "100",
+        "--exponent",
+        "1.0",
+        "--sizes",
+        "1KiB..4KiB",
+        "-n",
+        "2000",
+        "-c",
+        "4",
+    ];
     let figures = Bench::new(&[&site.url("/")]).args(&load).figures();
     assert_eq!(figures.count("succeeded"), 2000);
     let counts = paths(&site.log(2000));
     let of = |index: &str| -> usize {
-        let found = counts.iter().filter(|(path, _)| path.ends_with(&format!("/{index}")));
+        let found = counts
+            .iter()
+            .filter(|(path, _)| path.ends_with(&format!("/{index}")));
         found.map(|(_, count)| count).sum()
     };
-    assert!(counts.len() > 60, "only {} objects were asked for", counts.len());
+    assert!(
+        counts.len() > 60,
+        "only {} objects were asked for",
+        counts.len()
+    );
     // The first has 1/5.187 of all at an exponent of 1: 386 with a standard deviation of 18.
     let first = *counts.values().max().unwrap();
     assert!((300..=470).contains(&first), "{first}");
@@ -214,7 +301,9 @@ fn the_same_seed_sends_the_same() {
         Bench::new(&[&site.url("/")]).args(&arguments).figures();
         let log = site.log(before + 200);
         let requests = log[before as usize..].iter();
-        requests.map(|line| line.split('"').nth(1).unwrap().to_owned()).collect::<Vec<_>>()
+        requests
+            .map(|line| line.split('"').nth(1).unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     let first = load("7");
     assert_eq!(load("7"), first);

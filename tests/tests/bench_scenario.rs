@@ -25,9 +25,11 @@ fn shop() -> Origin {
             target => {
                 let token = target.strip_prefix("/cart?token=t-");
                 match (cookie.strip_prefix("sid=s-"), token) {
-                    (Some(session), Some(token)) if session == token => {
-                        reply(200, &["X-User: known"], &format!("<h1>Welcome, {token}</h1>"))
-                    }
+                    (Some(session), Some(token)) if session == token => reply(
+                        200,
+                        &["X-User: known"],
+                        &format!("<h1>Welcome, {token}</h1>"),
+                    ),
                     _ => reply(403, &[], "sign in first"),
                 }
             }
@@ -61,23 +63,43 @@ const USERS: &str = "login,password\nann,one\nbob,two\ncid,three\n";
 #[test]
 fn users_sign_in_with_their_own_data_and_keep_their_sessions() {
     let origin = shop();
-    let load = ["--scenario", "shop.toml", &url(&origin), "-c", "3", "-d", "30s"];
+    let load = [
+        "--scenario",
+        "shop.toml",
+        &url(&origin),
+        "-c",
+        "3",
+        "-d",
+        "30s",
+    ];
     let figures = Bench::new(&load)
         .file("shop.toml", LOGIN)
         .file("users.csv", USERS)
         .figures();
     let phase = figures.phase();
     assert_eq!(phase.faults(), []);
-    assert_eq!(phase.label("login"), (15, 0), "three users, five times each");
+    assert_eq!(
+        phase.label("login"),
+        (15, 0),
+        "three users, five times each"
+    );
     assert_eq!(phase.label("cart"), (15, 0));
     assert!(phase.seconds() < 20.0, "it ends when its users are done");
     let mut names = BTreeMap::new();
-    for request in origin.requests().iter().filter(|request| request.target == "/login") {
+    for request in origin
+        .requests()
+        .iter()
+        .filter(|request| request.target == "/login")
+    {
         let body = String::from_utf8_lossy(&request.body).into_owned();
         *names.entry(body).or_insert(0) += 1;
     }
     let all: Vec<_> = names.into_iter().collect();
-    let expected = ["name=ann&password=one", "name=bob&password=two", "name=cid&password=three"];
+    let expected = [
+        "name=ann&password=one",
+        "name=bob&password=two",
+        "name=cid&password=three",
+    ];
     assert_eq!(all, expected.map(|body| (body.to_owned(), 5)));
 }
 
@@ -91,7 +113,10 @@ fn a_failed_check_is_named_with_its_step_and_what_was_found() {
         .file("users.csv", USERS)
         .figures();
     let phase = figures.phase();
-    assert_eq!((phase.label("login"), phase.label("cart")), ((5, 0), (0, 5)));
+    assert_eq!(
+        (phase.label("login"), phase.label("cart")),
+        ((5, 0), (0, 5))
+    );
     assert_eq!(phase.failed(Some("check")), 5);
     let faults = phase.faults();
     assert_eq!(faults.len(), 1, "{faults:?}");
@@ -111,7 +136,11 @@ fn what_is_not_found_in_a_response_fails_the_step_that_looked() {
     let figures = Bench::new(&load).file("x.toml", scenario).figures();
     assert_eq!(figures.phase().label("first"), (0, 2));
     assert_eq!(origin.count(), 2, "the second step must not be sent");
-    assert!(figures.phase().faults()[0].0.contains("$.id"), "{:?}", figures.phase().faults());
+    assert!(
+        figures.phase().faults()[0].0.contains("$.id"),
+        "{:?}",
+        figures.phase().faults()
+    );
 }
 
 #[test]
@@ -153,7 +182,11 @@ fn redirections_are_followed_under_the_same_label() {
     let load = ["--scenario", "x.toml", &url(&origin), "-c", "1"];
     let figures = Bench::new(&load).file("x.toml", scenario).figures();
     assert_eq!(figures.phase().faults(), []);
-    let targets: Vec<_> = origin.requests().into_iter().map(|request| request.target).collect();
+    let targets: Vec<_> = origin
+        .requests()
+        .into_iter()
+        .map(|request| request.target)
+        .collect();
     assert_eq!(targets, ["/start", "/next?a=1", "/end"]);
 }
 
@@ -200,14 +233,20 @@ fn a_jmeter_plan_is_imported_and_run_and_what_is_not_understood_is_named() {
         let known = ["/start", "/item/42"].contains(&request.target.as_str());
         connection.send(reply(if known { 200 } else { 404 }, &[], "id=42"));
     });
-    let imported = Bench::new(&["import", "plan.jmx"]).file("plan.jmx", plan(origin.address().port()));
+    let imported =
+        Bench::new(&["import", "plan.jmx"]).file("plan.jmx", plan(origin.address().port()));
     let imported = imported.run().ok();
     assert!(imported.stderr.contains("My script"), "{}", imported.stderr);
     let load = ["--scenario", "small.toml", "-c", "2"];
-    let figures = Bench::new(&load).file("small.toml", &imported.stdout).figures();
+    let figures = Bench::new(&load)
+        .file("small.toml", &imported.stdout)
+        .figures();
     let phase = figures.phase();
     assert_eq!(phase.faults(), []);
-    assert_eq!((phase.label("Start"), phase.label("Item")), ((20, 0), (20, 0)));
+    assert_eq!(
+        (phase.label("Start"), phase.label("Item")),
+        ((20, 0), (20, 0))
+    );
 }
 
 #[test]
@@ -265,7 +304,9 @@ fn two_results_are_compared_and_a_slower_one_fails_when_asked() {
     assert!(slower.stdout.contains("ms"), "{}", slower.stdout);
     diff(&["before.json", "after.json", "--fail-on-slower"]).with_status(1);
     diff(&["after.json", "before.json", "--fail-on-slower"]).ok();
-    diff(&["before.json", "missing.json"]).with_status(1).saying(&["missing.json"]);
+    diff(&["before.json", "missing.json"])
+        .with_status(1)
+        .saying(&["missing.json"]);
     let json = diff(&["before.json", "after.json", "--format", "json"]).ok();
     assert!(json.json().is_object());
 }

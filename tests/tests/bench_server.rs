@@ -12,7 +12,9 @@ fn server(figures: &Figures) -> Value {
 fn hits_and_misses_of_a_cache_in_front_are_counted() {
     let site = Site::start("location / { add_header Cache-Control max-age=600; return 200 x; }");
     let forebay = Forebay::start(&Config::new(&[&site.server()]));
-    let urls: Vec<String> = (0..10).map(|n| format!("http://{}/{n}", forebay.authority())).collect();
+    let urls: Vec<String> = (0..10)
+        .map(|n| format!("http://{}/{n}", forebay.authority()))
+        .collect();
     let mut load: Vec<&str> = urls.iter().map(String::as_str).collect();
     load.extend(["-n", "100", "-c", "1"]);
     let figures = Bench::new(&load).figures();
@@ -37,11 +39,15 @@ fn the_server_is_found_by_its_port_and_its_processor_time_is_read() {
     let server = server(&figures);
     assert_eq!(server["name"], "nginx", "{server}");
     assert_eq!(server["pids"][0], site.pid());
-    let busy = server["user_seconds"].as_f64().unwrap() + server["system_seconds"].as_f64().unwrap();
+    let busy =
+        server["user_seconds"].as_f64().unwrap() + server["system_seconds"].as_f64().unwrap();
     assert!((0.02..2.5).contains(&busy), "{busy} s in a second of load");
     let each = server["cpu_us_per_request"].as_f64().unwrap();
     let expected = busy * 1e6 / figures.count("completed") as f64;
-    assert!((each / expected - 1.0).abs() < 0.1, "{each} is not {expected}");
+    assert!(
+        (each / expected - 1.0).abs() < 0.1,
+        "{each} is not {expected}"
+    );
     assert!(server["peak_resident_bytes"].as_u64().unwrap() > 1 << 20);
     assert!(!server["samples"].as_array().unwrap().is_empty());
 }
@@ -51,7 +57,12 @@ fn a_server_on_a_unix_socket_is_found_as_well() {
     let site = Site::start("");
     let url = format!("unix:{}:/", site.socket().display());
     let figures = Bench::new(&[&url, "-n", "500", "-c", "2"]).figures();
-    assert_eq!(server(&figures)["pids"][0], site.pid(), "{}", figures.warnings());
+    assert_eq!(
+        server(&figures)["pids"][0],
+        site.pid(),
+        "{}",
+        figures.warnings()
+    );
 }
 
 #[test]
@@ -70,7 +81,11 @@ fn a_process_that_is_not_there_is_said_and_the_load_goes_on() {
     let figures = Bench::new(&[&site.url("/")]).args(&load).figures();
     assert_eq!(figures.count("succeeded"), 10);
     assert!(server(&figures).is_null());
-    assert!(figures.warnings().contains("4194304"), "{}", figures.warnings());
+    assert!(
+        figures.warnings().contains("4194304"),
+        "{}",
+        figures.warnings()
+    );
 }
 
 #[test]

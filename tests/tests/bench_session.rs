@@ -21,7 +21,9 @@ fn application(flaw: Flaw) -> Origin {
             let cookie = format!("Set-Cookie: sid={number}; Path=/; HttpOnly");
             reply(302, &[&cookie, "Location: /read"], "")
         } else {
-            let cookie = request.field("Cookie").and_then(|cookie| cookie.strip_prefix("sid="));
+            let cookie = request
+                .field("Cookie")
+                .and_then(|cookie| cookie.strip_prefix("sid="));
             let number = cookie.map_or(u64::MAX, |number| number.parse().unwrap());
             let stored = sessions.lock().unwrap().get(&number).cloned();
             reply(200, &[], &flaw(number, stored).unwrap_or_default())
@@ -47,7 +49,10 @@ fn every_session_is_written_redirected_and_read() {
     let figures = load(&origin, &["--sessions", "100", "-c", "5"]);
     assert_eq!(sessions(&figures), [100, 100, 0, 0]);
     let phase = figures.phase();
-    assert_eq!((phase.label("write"), phase.label("read")), ((100, 0), (100, 0)));
+    assert_eq!(
+        (phase.label("write"), phase.label("read")),
+        ((100, 0), (100, 0))
+    );
     assert_eq!(origin.count(), 200);
     let written = origin.requests()[0].target.len() - "/write?value=".len();
     assert_eq!(written, 1024, "1 KiB of data each");
@@ -64,7 +69,10 @@ fn lost_and_wrong_sessions_are_counted_apart() {
         0 => Some("session-of-somebody-else".into()),
         _ => stored,
     });
-    assert_eq!(sessions(&load(&mixing, &["--sessions", "40", "-c", "3"])), [40, 30, 0, 10]);
+    assert_eq!(
+        sessions(&load(&mixing, &["--sessions", "40", "-c", "3"])),
+        [40, 30, 0, 10]
+    );
 }
 
 #[test]
@@ -79,10 +87,16 @@ fn lost_sessions_fail_an_assertion() {
 #[test]
 fn the_time_between_the_pages_is_kept() {
     let origin = application(|_, stored| stored);
-    let figures = load(&origin, &["--sessions", "4", "-c", "4", "--pages-between", "200ms"]);
+    let figures = load(
+        &origin,
+        &["--sessions", "4", "-c", "4", "--pages-between", "200ms"],
+    );
     assert_eq!(sessions(&figures), [4, 4, 0, 0]);
     let between = &figures.phase().0["tally"]["sessions"]["between"];
-    assert!(between["min_ns"].as_u64().unwrap() >= 200_000_000, "{between}");
+    assert!(
+        between["min_ns"].as_u64().unwrap() >= 200_000_000,
+        "{between}"
+    );
 }
 
 #[test]
@@ -90,7 +104,12 @@ fn sessions_are_shared_by_agents() {
     let origin = application(|_, stored| stored);
     let start = || Bench::new(&["agent", "--listen", "127.0.0.1:0", "--once"]).start();
     let (one, two) = (start(), start());
-    let agents = [&one, &two].map(|agent| agent.wait_for_line("agent on ")).join(",");
-    let figures = load(&origin, &["--sessions", "51", "-c", "4", "--agents", &agents]);
+    let agents = [&one, &two]
+        .map(|agent| agent.wait_for_line("agent on "))
+        .join(",");
+    let figures = load(
+        &origin,
+        &["--sessions", "51", "-c", "4", "--agents", &agents],
+    );
     assert_eq!(sessions(&figures), [51, 51, 0, 0]);
 }

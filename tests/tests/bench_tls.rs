@@ -49,14 +49,20 @@ fn an_unknown_certificate_is_used_with_insecure() {
     let figures = secure.load(&["--insecure"]).figures();
     assert_eq!(figures.count("succeeded"), 20);
     assert_eq!(figures.count("connects"), 2);
-    assert_eq!(figures.count("body_bytes"), 20 * "shop.example".len() as u64, "SNI was sent");
+    assert_eq!(
+        figures.count("body_bytes"),
+        20 * "shop.example".len() as u64,
+        "SNI was sent"
+    );
     assert!(figures.phase().latency_ms("connect", "min") > 0.0);
 }
 
 #[test]
 fn a_self_signed_certificate_is_trusted_when_it_is_given() {
     let secure = secure(&["shop.example"]);
-    let figures = secure.load(&["--cacert", &secure.certificate.display().to_string()]).figures();
+    let figures = secure
+        .load(&["--cacert", &secure.certificate.display().to_string()])
+        .figures();
     assert_eq!(figures.count("succeeded"), 20);
 }
 
@@ -68,9 +74,15 @@ fn a_certificate_for_another_name_is_refused() {
     let ended = secure.load(&trusted).run().with_status(1);
     ended.saying(&["TLS", "shop.example", "other.example"]);
     // The user knows the name.
-    let figures = secure.load(&trusted).args(&["--sni", "other.example"]).figures();
+    let figures = secure
+        .load(&trusted)
+        .args(&["--sni", "other.example"])
+        .figures();
     assert_eq!(figures.count("succeeded"), 20);
-    assert_eq!(figures.count("body_bytes"), 20 * "other.example".len() as u64);
+    assert_eq!(
+        figures.count("body_bytes"),
+        20 * "other.example".len() as u64
+    );
 }
 
 #[test]
@@ -85,7 +97,9 @@ fn a_wrong_sni_fails() {
 fn a_port_that_does_not_speak_tls_is_said() {
     let site = Site::start("");
     let url = format!("https://127.0.0.1:{}/", site.port());
-    let ended = Bench::new(&[&url, "-n", "1", "--insecure"]).run().with_status(1);
+    let ended = Bench::new(&[&url, "-n", "1", "--insecure"])
+        .run()
+        .with_status(1);
     ended.saying(&["TLS"]);
 }
 
@@ -93,6 +107,9 @@ fn a_port_that_does_not_speak_tls_is_said() {
 fn an_encrypted_connection_for_each_request_is_a_handshake_each() {
     let secure = secure(&["shop.example"]);
     let figures = secure.load(&["--insecure", "--no-keepalive"]).figures();
-    assert_eq!((figures.count("succeeded"), figures.count("connects")), (20, 20));
+    assert_eq!(
+        (figures.count("succeeded"), figures.count("connects")),
+        (20, 20)
+    );
     assert_eq!(figures.phase().failed(None), 0);
 }

@@ -6,7 +6,10 @@ use forebay_tests::{Bench, Ended, Origin, Site, reply};
 /// Usage errors exit with 2, all others with 1.
 #[track_caller]
 fn refused(arguments: &[&str], status: i32, words: &[&str]) -> Ended {
-    let ended = Bench::new(arguments).run().with_status(status).saying(words);
+    let ended = Bench::new(arguments)
+        .run()
+        .with_status(status)
+        .saying(words);
     assert_eq!(ended.stdout, "", "no result may be printed");
     ended
 }
@@ -16,8 +19,16 @@ fn a_wrong_url_is_said_with_what_is_wrong() {
     refused(&["http://"], 1, &["`http://`"]);
     refused(&["http://127.0.0.1:99999/"], 1, &["99999"]);
     refused(&["ftp://127.0.0.1/"], 1, &["`ftp`", "http, https or unix"]);
-    refused(&["http://no-such-host.invalid/"], 1, &["no-such-host.invalid", "resolve"]);
-    refused(&["unix:/nowhere/at/all.sock:/"], 1, &["/nowhere/at/all.sock"]);
+    refused(
+        &["http://no-such-host.invalid/"],
+        1,
+        &["no-such-host.invalid", "resolve"],
+    );
+    refused(
+        &["unix:/nowhere/at/all.sock:/"],
+        1,
+        &["/nowhere/at/all.sock"],
+    );
     refused(&[], 2, &["URL"]);
 }
 
@@ -35,16 +46,30 @@ fn wrong_options_are_wrong_usage() {
         (["--no-such-option", "1"], "--no-such-option"),
         (["--format", "pdf"], "pdf"),
         (["--speed", "0"], "popularity"),
+        (["--cores", "0,1023"], "no core 1023"),
+        (["--cores", "4000000"], "no core 4000000"),
+        (["-d", "0s"], "more than 0"),
+        (["--timeout", "0ms"], "more than 0"),
     ] {
         refused(&[url, arguments[0], arguments[1]], 2, &[word]);
     }
 }
 
 #[test]
+fn a_speed_without_a_recording_is_not_ignored() {
+    let url = "http://127.0.0.1:1/";
+    refused(&[url, "--speed", "2"], 1, &["--speed", "--log"]);
+}
+
+#[test]
 fn nobody_listens_is_one_clear_error() {
     let port = forebay_tests::site::free_port().to_string();
     let url = format!("http://127.0.0.1:{port}/");
-    refused(&[&url, "-d", "1m"], 1, &["nobody listens", &port, "refused"]);
+    refused(
+        &[&url, "-d", "1m"],
+        1,
+        &["nobody listens", &port, "refused"],
+    );
 }
 
 #[test]
@@ -52,17 +77,28 @@ fn files_that_cannot_be_read_are_named() {
     let url = "http://127.0.0.1:1/";
     for option in ["--urls", "--log", "--har", "--scenario", "--cacert"] {
         let words = ["missing.txt", "No such file"];
-        let url = if option == "--cacert" { "https://127.0.0.1:1/" } else { url };
+        let url = if option == "--cacert" {
+            "https://127.0.0.1:1/"
+        } else {
+            url
+        };
         refused(&[url, option, "missing.txt"], 1, &words);
     }
-    refused(&[url, "--body", "@missing.txt"], 1, &["missing.txt", "No such file"]);
+    refused(
+        &[url, "--body", "@missing.txt"],
+        1,
+        &["missing.txt", "No such file"],
+    );
 }
 
 #[test]
 fn every_wrong_line_of_a_url_file_is_listed() {
     let urls = "http://127.0.0.1/\nftp://a/\nhttp://127.0.0.1/b\nhttp://:x/\n";
     let bench = Bench::new(&["--urls", "urls.txt"]).file("urls.txt", urls);
-    let ended = bench.run().with_status(1).saying(&["urls.txt", "2", "4", "ftp"]);
+    let ended = bench
+        .run()
+        .with_status(1)
+        .saying(&["urls.txt", "2", "4", "ftp"]);
     assert!(!ended.stderr.contains("line 1") && !ended.stderr.contains("line 3"));
 }
 
@@ -70,7 +106,9 @@ fn every_wrong_line_of_a_url_file_is_listed() {
 fn broken_lines_of_a_log_are_counted_and_the_rest_is_sent() {
     let site = Site::start("location / { return 200 x; }");
     let good = |path: &str| {
-        format!("127.0.0.1 - - [22/Nov/2026:10:00:00 +0000] \"GET {path} HTTP/1.1\" 200 1 \"-\" \"-\"\n")
+        format!(
+            "127.0.0.1 - - [22/Nov/2026:10:00:00 +0000] \"GET {path} HTTP/1.1\" 200 1 \"-\" \"-\"\n"
+        )
     };
     let log = [
         good("/a"),
@@ -95,17 +133,26 @@ fn broken_lines_of_a_log_are_counted_and_the_rest_is_sent() {
 #[test]
 fn a_log_that_is_none_is_refused() {
     let bench = Bench::new(&["--log", "access.log", "--base", "http://127.0.0.1:1/"]);
-    let ended = bench.file("access.log", "\u{1}\u{2}nothing\nlike a log\n").run();
+    let ended = bench
+        .file("access.log", "\u{1}\u{2}nothing\nlike a log\n")
+        .run();
     ended.with_status(1).saying(&["access.log"]);
 }
 
 #[test]
 fn errors_of_a_scenario_have_their_line_and_a_caret() {
-    let scenario = "name = \"x\"\n[[flow]]\n[[flow.step]]\nurl = \"/a\"\nexpct = { status = 200 }\n";
+    let scenario =
+        "name = \"x\"\n[[flow]]\n[[flow.step]]\nurl = \"/a\"\nexpct = { status = 200 }\n";
     let bench = Bench::new(&["--scenario", "shop.toml", "http://127.0.0.1:1/"]);
     let ended = bench.file("shop.toml", scenario).run();
-    let ended = ended.with_status(1).saying(&["shop.toml", "5", "expct", "^"]);
-    assert!(ended.stderr.contains("expect"), "no suggestion: {}", ended.stderr);
+    let ended = ended
+        .with_status(1)
+        .saying(&["shop.toml", "5", "expct", "^"]);
+    assert!(
+        ended.stderr.contains("expect"),
+        "no suggestion: {}",
+        ended.stderr
+    );
 }
 
 #[test]
@@ -135,14 +182,30 @@ fn assertions_decide_the_exit_status() {
     let site = Site::start("");
     let url = site.url("/");
     let load = |assertion: &str| {
-        Bench::new(&[&url, "-n", "20", "-c", "2", "--assert", "requests==20", "--assert", assertion])
+        Bench::new(&[
+            &url,
+            "-n",
+            "20",
+            "-c",
+            "2",
+            "--assert",
+            "requests==20",
+            "--assert",
+            assertion,
+        ])
     };
     let ended = load("success>=99.999").run().ok();
     assert!(ended.stderr.contains("held"), "{}", ended.stderr);
-    let ended = load("p50<1ns").run().with_status(1).saying(&["failed", "p50<1ns", "held"]);
+    let ended = load("p50<1ns")
+        .run()
+        .with_status(1)
+        .saying(&["failed", "p50<1ns", "held"]);
     assert!(ended.stdout.contains("20"), "the result is printed anyway");
     // What was not measured does not hold.
-    load("hit>0%").run().with_status(1).saying(&["not measured"]);
+    load("hit>0%")
+        .run()
+        .with_status(1)
+        .saying(&["not measured"]);
 }
 
 #[test]
@@ -165,7 +228,12 @@ fn responses_that_are_not_http_are_counted_as_malformed() {
     });
     let url = format!("http://{}/", origin.server());
     let figures = Bench::new(&[&url, "-n", "5", "-c", "1"]).figures();
-    assert_eq!(figures.phase().failed(Some("malformed")), 5, "{}", figures.0);
+    assert_eq!(
+        figures.phase().failed(Some("malformed")),
+        5,
+        "{}",
+        figures.0
+    );
 }
 
 #[test]
@@ -187,5 +255,8 @@ fn a_response_that_does_not_come_is_counted_as_timed_out() {
     let figures = Bench::new(&[&url, "-n", "3", "-c", "3", "--timeout", "200ms"]).figures();
     let phase = figures.phase();
     assert_eq!(phase.failed(Some("timeout")), 3);
-    assert!(phase.whole_ms("min") >= 200.0, "what waited is in the durations");
+    assert!(
+        phase.whole_ms("min") >= 200.0,
+        "what waited is in the durations"
+    );
 }

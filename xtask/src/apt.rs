@@ -18,6 +18,10 @@ const TESTS: &[Need] = &[
     ("make", "make"),
     ("node", "nodejs"),
     ("npm", "npm"),
+    ("openssl", "openssl"),
+    ("memcached", "memcached"),
+    ("redis-server", "redis-server"),
+    ("chromium", "chromium"),
 ];
 /// What `cargo xtask compare` runs besides.
 const COMPARISON: &[Need] = &[

@@ -111,8 +111,10 @@ impl<'a> Conductor<'a> {
             began: None,
             next_view: Instant::now() + VIEW,
             next_sample: Instant::now(),
+            resident_bytes: 0,
         };
-        self.view.begin(&rung.name(), place, rung.duration, rung.requests);
+        self.view
+            .begin(&rung.name(), place, rung.duration, rung.requests);
         while let Some(news) = self.next(&mut source) {
             if let Some(news) = news {
                 self.take(news, &mut watch);
@@ -124,6 +126,7 @@ impl<'a> Conductor<'a> {
         let server = watch.server.map(|server| server.finish(completed));
         let mut phase = watch.collector.finish();
         phase.server = server;
+        phase.client.resident_bytes = watch.resident_bytes.max(observe::own_resident_bytes());
         self.describe(&mut phase, rung);
         self.judge(&phase, rung);
         Ok(phase)
@@ -207,7 +210,9 @@ impl<'a> Conductor<'a> {
             return None;
         }
         let found = match (self.output.pid, &self.work.server) {
-            (Some(pid), _) => Observed::by_pid(pid).ok_or_else(|| format!("there is no process {pid}")),
+            (Some(pid), _) => {
+                Observed::by_pid(pid).ok_or_else(|| format!("there is no process {pid}"))
+            }
             (None, Some(Address::Tcp(address))) => match Observed::find(&[*address]) {
                 // A server on another machine is nothing to wonder at.
                 Err(Unseen::Elsewhere(_)) => return None,
@@ -244,6 +249,7 @@ impl<'a> Conductor<'a> {
             return;
         }
         watch.next_view = now + VIEW;
+        watch.resident_bytes = watch.resident_bytes.max(observe::own_resident_bytes());
         let (totals, tally) = (watch.collector.totals(), watch.collector.tally());
         let latest = watch.collector.latest();
         self.view.update(&Now {
@@ -264,7 +270,6 @@ impl<'a> Conductor<'a> {
         phase.keep_alive = self.work.keep_alive;
         phase.pipeline = self.shape.pipeline as u32;
         phase.labels.clone_from(&self.work.labels);
-        phase.client.resident_bytes = observe::own_resident_bytes();
     }
 
     /// What a reader must know before believing the figures.
@@ -279,7 +284,7 @@ impl<'a> Conductor<'a> {
             ));
         }
         let due = counts.completed + counts.unfinished;
-        if rung.rate.is_some() && counts.unfinished * 100 > due {
+        if rung.rate.is_some() && counts.unfinished > 2 && counts.unfinished * 100 > due {
             self.warnings.push(format!(
                 "{}: {} of {} requests that were due were not answered in time; what they waited is in the durations \
                  (more connections with -c if the server is not at its limit)",
@@ -322,4 +327,6 @@ struct Watch {
     began: Option<Instant>,
     next_view: Instant,
     next_sample: Instant,
+    /// The load tester's own at its greatest.
+    resident_bytes: u64,
 }

@@ -13,7 +13,10 @@ use crate::args::{Format, Output};
 /// # Errors
 /// What is wrong with an expression; exit status 2.
 pub(crate) fn assertions(texts: &[String]) -> Result<Vec<Assertion>, Failure> {
-    texts.iter().map(|text| assertion("--assert", text)).collect()
+    texts
+        .iter()
+        .map(|text| assertion("--assert", text))
+        .collect()
 }
 
 pub(crate) fn assertion(option: &str, text: &str) -> Result<Assertion, Failure> {
@@ -44,7 +47,11 @@ pub(crate) fn check_writable(path: Option<&Path>) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When a file cannot be written, or an assertion does not hold.
-pub(crate) fn emit(report: &Report, output: &Output, assertions: &[Assertion]) -> Result<(), Failure> {
+pub(crate) fn emit(
+    report: &Report,
+    output: &Output,
+    assertions: &[Assertion],
+) -> Result<(), Failure> {
     let json = || serde_json::to_string(report).unwrap_or_default();
     let text = match output.format {
         Format::Table => table(report),
@@ -83,7 +90,10 @@ pub(crate) fn command() -> Vec<String> {
         let is_secret = |option: &str| matches!(option, "--user" | "--agent-secret" | "--secret");
         if n > 0 && is_secret(&words[n - 1]) {
             words[n] = "…".into();
-        } else if let Some((option, _)) = words[n].split_once('=').filter(|(option, _)| is_secret(option)) {
+        } else if let Some((option, _)) = words[n]
+            .split_once('=')
+            .filter(|(option, _)| is_secret(option))
+        {
             words[n] = format!("{option}=…");
         } else {
             words[n] = without_password(&words[n]);
@@ -134,11 +144,16 @@ fn civil(days: i64) -> (i64, i64, i64) {
     // Years that begin in March have their leap day at the end.
     let from_era = days + 719_468;
     let (era, day_of_era) = (from_era.div_euclid(146_097), from_era.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
@@ -149,7 +164,10 @@ mod tests {
     #[test]
     fn passwords_stay_out_of_reports() {
         for (word, expected) in [
-            ("redis://:secret@127.0.0.1:6379/1", "redis://:…@127.0.0.1:6379/1"),
+            (
+                "redis://:secret@127.0.0.1:6379/1",
+                "redis://:…@127.0.0.1:6379/1",
+            ),
             ("http://me:pw@host/a@b", "http://me:…@host/a@b"),
             ("http://host/a@b", "http://host/a@b"),
             ("X-A: b", "X-A: b"),

@@ -48,7 +48,10 @@ impl Files {
                 Ok(bytes)
             }
             Self::Sent(files) => files.get(&name).cloned().ok_or_else(|| {
-                io::Error::new(io::ErrorKind::NotFound, "the leading machine did not send it")
+                io::Error::new(
+                    io::ErrorKind::NotFound,
+                    "the leading machine did not send it",
+                )
             }),
         }
     }

@@ -92,11 +92,19 @@ fn run_job(job: &Job, options: &[String], files: &Files) -> Result<(), Failure> 
         emit::check_writable(path.as_deref())?;
     }
     let agents = if output.agents.is_empty() {
+        if let Some(words) = limits::missing_core(&job.shape.cores) {
+            return Err(Failure::Usage(words));
+        }
         probe::all(&job.work.endpoints, job.shape.connect_timeout)?;
         None
     } else {
         let secret = output.agent_secret.as_deref();
-        Some(agents::Agents::enlist(&output.agents, secret, options, files)?)
+        Some(agents::Agents::enlist(
+            &output.agents,
+            secret,
+            options,
+            files,
+        )?)
     };
     let started = emit::now();
     let stop = stop::on_interrupt();
@@ -131,8 +139,8 @@ fn run_job(job: &Job, options: &[String], files: &Files) -> Result<(), Failure> 
 /// # Errors
 /// When it cannot be read or is none.
 pub fn read_report(path: &Path) -> Result<forebay_results::Report, String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("{}: {error}", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     serde_json::from_str(&text)
         .map_err(|error| format!("{}: not a result of forebay bench: {error}", path.display()))
 }

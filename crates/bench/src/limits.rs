@@ -1,6 +1,7 @@
-//! What the system must allow: open files.
+//! What the system must allow: open files, cores.
 
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 /// Files that are open whatever the load.
 const BASE: u64 = 128;
@@ -34,4 +35,19 @@ pub(crate) fn raise_open_files(connections: u64) -> Option<String> {
             current.unwrap_or(0)
         )
     })
+}
+
+/// The first of these cores that threads cannot be pinned to, in words.
+pub(crate) fn missing_core(cores: &[usize]) -> Option<String> {
+    let allowed = sched_getaffinity(None).ok()?;
+    let is_there = |core: usize| core < CpuSet::MAX_CPU && allowed.is_set(core);
+    let missing = cores.iter().find(|&&core| !is_there(core))?;
+    let there: Vec<String> = (0..CpuSet::MAX_CPU)
+        .filter(|&core| allowed.is_set(core))
+        .map(|core| core.to_string())
+        .collect();
+    Some(format!(
+        "--cores: there is no core {missing} here; there are {}",
+        there.join(",")
+    ))
 }

@@ -32,7 +32,11 @@ impl Places {
         let roots = options
             .cacert
             .as_ref()
-            .map(|path| files.bytes(path).map_err(|error| crate::files::unreadable(path, &error)))
+            .map(|path| {
+                files
+                    .bytes(path)
+                    .map_err(|error| crate::files::unreadable(path, &error))
+            })
             .transpose()?;
         Ok(Self {
             resolve: options.resolve.clone(),
@@ -63,11 +67,19 @@ impl Places {
     /// # Errors
     /// When its name does not resolve, or TLS cannot be set up.
     pub(crate) fn endpoint(&mut self, target: &Target) -> Result<u32, String> {
-        if let Some((_, index)) = self.known.iter().find(|(known, _)| known.same_place(target)) {
+        if let Some((_, index)) = self
+            .known
+            .iter()
+            .find(|(known, _)| known.same_place(target))
+        {
             return Ok(*index);
         }
         let addresses = self.addresses(target)?;
-        let tls = if target.tls { Some(self.tls(target)?) } else { None };
+        let tls = if target.tls {
+            Some(self.tls(target)?)
+        } else {
+            None
+        };
         let index = self.endpoints.add(Endpoint {
             name: target.place(),
             addresses,

@@ -23,8 +23,14 @@ fn one(endpoint: &Endpoint, timeout: Duration) -> io::Result<()> {
     for address in &endpoint.addresses {
         let tried = match address {
             Address::Unix(path) => UnixStream::connect(path).map(drop),
-            Address::Tcp(address) => TcpStream::connect_timeout(address, timeout)
-                .and_then(|stream| endpoint.tls.as_ref().map_or(Ok(()), |tls| handshake(stream, tls, timeout))),
+            Address::Tcp(address) => {
+                TcpStream::connect_timeout(address, timeout).and_then(|stream| {
+                    endpoint
+                        .tls
+                        .as_ref()
+                        .map_or(Ok(()), |tls| handshake(stream, tls, timeout))
+                })
+            }
         };
         match tried {
             Ok(()) => return Ok(()),

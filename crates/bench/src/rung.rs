@@ -20,6 +20,8 @@ pub(crate) struct Rung {
     pub(crate) duration: Option<Duration>,
     /// Requests of all machines together.
     pub(crate) requests: Option<u64>,
+    /// What is measured before is dropped.
+    pub(crate) warm_up: Duration,
 }
 
 /// One machine's part of the load.
@@ -58,6 +60,7 @@ impl Rung {
                 rate: shape.rate,
                 duration: shape.measured(),
                 requests: shape.requests,
+                warm_up: shape.warmup,
             })
             .collect()
     }
@@ -99,7 +102,7 @@ impl Rung {
             cores: shape.cores.clone(),
             duration: self.duration,
             requests: self.requests,
-            warm_up: shape.warmup,
+            warm_up: self.warm_up,
             ramp: shape.ramp,
             pace,
             pipeline: shape.pipeline.min(1 << 16) as u32,

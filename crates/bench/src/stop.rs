@@ -11,11 +11,17 @@ pub(crate) fn on_interrupt() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     let wait = move || {
-        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+        else {
             return;
         };
         runtime.block_on(async {
-            let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+            let signals = (
+                signal(SignalKind::interrupt()),
+                signal(SignalKind::terminate()),
+            );
             let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
                 return;
             };
@@ -31,6 +37,8 @@ pub(crate) fn on_interrupt() -> Arc<AtomicBool> {
         });
     };
     // Without it a signal ends the program at once, as it does by default.
-    let _ = std::thread::Builder::new().name("signals".into()).spawn(wait);
+    let _ = std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(wait);
     stop
 }

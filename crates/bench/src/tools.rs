@@ -24,7 +24,9 @@ pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
         eprintln!("{note}");
     }
     if imported.scenario.flow.is_empty() {
-        return Err(Failure::Message(format!("{name}: there is nothing in it that could be sent")));
+        return Err(Failure::Message(format!(
+            "{name}: there is nothing in it that could be sent"
+        )));
     }
     let scenario = imported.scenario.to_toml();
     match &args.out {
@@ -50,9 +52,18 @@ fn suggestion(suggested: &Suggested) -> String {
     };
     let seconds = |seconds: f64| format!("{}ms", (seconds * 1000.0).round());
     add("-c", suggested.users.map(|users| users.to_string()));
-    add("--ramp", suggested.ramp_seconds.filter(|&ramp| ramp > 0.0).map(seconds));
+    add(
+        "--ramp",
+        suggested
+            .ramp_seconds
+            .filter(|&ramp| ramp > 0.0)
+            .map(seconds),
+    );
     add("-d", suggested.duration_seconds.map(seconds));
-    add("--rate", suggested.rate_per_second.map(|rate| rate.to_string()));
+    add(
+        "--rate",
+        suggested.rate_per_second.map(|rate| rate.to_string()),
+    );
     options
 }
 
@@ -61,7 +72,10 @@ fn suggestion(suggested: &Suggested) -> String {
 /// # Errors
 /// When a result cannot be read; with `--fail-on-slower` when something is slower.
 pub(crate) fn diff(args: &DiffArgs) -> Result<(), Failure> {
-    let (before, after) = (crate::read_report(&args.before)?, crate::read_report(&args.after)?);
+    let (before, after) = (
+        crate::read_report(&args.before)?,
+        crate::read_report(&args.after)?,
+    );
     let diff = forebay_results::diff(&before, &after);
     print(&match args.format {
         Format::Table => diff.table(),

@@ -5,8 +5,19 @@ use std::time::Duration;
 
 use crate::cores::Cores;
 
+const EXAMPLES: &str = "\
+Examples:
+  forebay compare --list                                suites, servers, and what is installed
+  forebay compare ladder --quick                        two minutes, to see that everything works
+  forebay compare images --servers forebay,nginx-disk   some servers only
+  forebay compare pages --own mine.toml --rounds 5      with a server of your own
+  forebay compare --render compare-ladder               the reports again, without a run
+
+Exit status: 0 done, 1 it failed or was interrupted (what was measured is reported), 2 wrong usage.";
+
 /// Run the same work against several servers on this machine, side by side
 #[derive(Clone, Debug, Default, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// What to ask: ladder, pages, images, frontends, sessions; `--list` describes them
     #[arg(required_unless_present_any = ["list", "render"])]

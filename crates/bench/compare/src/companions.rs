@@ -129,7 +129,9 @@ pub(crate) fn start(
             continue;
         };
         let mut values = values.to_vec();
-        let peer = spots.iter().find(|s| s.companion == 0 && s.number == spot.number);
+        let peer = spots
+            .iter()
+            .find(|s| s.companion == 0 && s.number == spot.number);
         values.push(("{own}", spot.text.clone()));
         values.push(("{peer}", peer.map(|s| s.text.clone()).unwrap_or_default()));
         let mut command = build(companion, dir, cores, &values)?;
@@ -153,7 +155,10 @@ fn build(
     values: &[(&str, String)],
 ) -> Result<Command, String> {
     let output = dir.join("output.log");
-    let log = std::fs::File::options().append(true).create(true).open(&output);
+    let log = std::fs::File::options()
+        .append(true)
+        .create(true)
+        .open(&output);
     let log = log.map_err(|e| format!("{}: {e}", output.display()))?;
     let mut command = command::pinned(cores, &companion.found);
     command
@@ -174,7 +179,9 @@ fn listening(
         interrupt::check()?;
         let name = companion.name;
         if let Some(status) = running.ended() {
-            return Err(format!("{name} beside it ended ({status}) before it listened"));
+            return Err(format!(
+                "{name} beside it ended ({status}) before it listened"
+            ));
         }
         let listens = match companion.listens {
             Listens::Nowhere => true,
@@ -187,7 +194,10 @@ fn listening(
             return Ok(());
         }
         if Instant::now() > deadline {
-            return Err(format!("{name} beside it does not listen after {} s", START.as_secs()));
+            return Err(format!(
+                "{name} beside it does not listen after {} s",
+                START.as_secs()
+            ));
         }
         sleep(LOOK);
     }
@@ -214,9 +224,17 @@ mod tests {
         assert_eq!(values.len(), 10);
         let ports: BTreeSet<_> = values.iter().map(|(_, port)| port).collect();
         assert_eq!(ports.len(), 10);
-        let config = &server.files.iter().find(|f| f.path == "haproxy.cfg").unwrap().text;
+        let config = &server
+            .files
+            .iter()
+            .find(|f| f.path == "haproxy.cfg")
+            .unwrap()
+            .text;
         for (name, _) in &values {
-            assert!(config.contains(&format!("127.0.0.1:{name} maxconn 1")), "{name}");
+            assert!(
+                config.contains(&format!("127.0.0.1:{name} maxconn 1")),
+                "{name}"
+            );
         }
     }
 

@@ -12,7 +12,6 @@ use crate::servers::Role;
 /// Of the file; files of another are refused.
 pub(crate) const FORMAT: u32 = 1;
 
-
 /// A whole comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Comparison {
@@ -332,4 +331,40 @@ pub(crate) fn reference<'a>(servers: &[&'a Contestant]) -> &'a str {
         .or_else(|| named(|name| name.split('-').any(|part| part == "forebay")))
         .or_else(|| servers.first())
         .map_or("", |s| s.name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference_of(names: &[&str]) -> String {
+        let servers: Vec<Contestant> = names
+            .iter()
+            .map(|name| Contestant {
+                name: (*name).into(),
+                ..Contestant::default()
+            })
+            .collect();
+        reference(&servers.iter().collect::<Vec<_>>()).to_owned()
+    }
+
+    #[test]
+    fn others_are_set_in_relation_to_forebay_where_it_takes_part() {
+        assert_eq!(reference_of(&["a", "forebay-1-thin", "forebay"]), "forebay");
+        assert_eq!(reference_of(&["a", "sessions-forebay"]), "sessions-forebay");
+        assert_eq!(reference_of(&["a", "not-forebays"]), "a");
+        assert_eq!(reference_of(&[]), "");
+    }
+
+    #[test]
+    fn sessions_that_are_neither_kept_nor_lost_nor_wrong_have_failed() {
+        let figures = SessionFigures {
+            sessions: 10,
+            kept: 5,
+            lost: 2,
+            wrong: 1,
+            ..SessionFigures::default()
+        };
+        assert_eq!(SessionSums::of(&figures).failed, 2);
+    }
 }

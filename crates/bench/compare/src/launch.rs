@@ -8,11 +8,11 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::companions::{self, Beside};
 use crate::comparison::ConfigFile;
 use crate::place::{Common, Folders, Place, fill, hand_over};
 use crate::process::{Running, free_port};
 use crate::servers::Server;
-use crate::companions::{self, Beside};
 use crate::{command, interrupt, probe};
 
 /// How long a server may take until it answers, and to prepare itself.
@@ -62,7 +62,11 @@ pub(crate) fn start(
     let spots = companions::spots(server, &folders)?;
     let places = companions::placeholders(server, &spots);
     let mut values = place.values(server, &folders, common, port, origin, probe.bytes);
-    values.extend(places.iter().map(|(name, place)| (name.as_str(), place.clone())));
+    values.extend(
+        places
+            .iter()
+            .map(|(name, place)| (name.as_str(), place.clone())),
+    );
     let files = write_files(server, &folders, &values)?;
     hand_over(server, &folders)?;
     let output = folders.dir.join("output.log");

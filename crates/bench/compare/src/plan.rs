@@ -61,7 +61,9 @@ impl Plan {
             }
         }
         if entrants.is_empty() {
-            return Err("none of these servers can take part here; --list shows what is missing".into());
+            return Err(
+                "none of these servers can take part here; --list shows what is missing".into(),
+            );
         }
         Ok(Self {
             suite,
@@ -143,9 +145,10 @@ fn adjust(args: &Args, levels: &mut Vec<Level>) {
             .collect();
     }
     for level in levels {
-        match (&mut level.amount, args.duration) {
-            (Amount::Time(time) | Amount::Within(time), Some(duration)) => *time = duration,
-            _ => {}
+        if let (Amount::Time(time) | Amount::Within(time), Some(duration)) =
+            (&mut level.amount, args.duration)
+        {
+            *time = duration;
         }
     }
 }
@@ -173,14 +176,18 @@ fn wanted(args: &Args, suite: &Suite) -> Result<Vec<Server>, String> {
             .filter(|s| suite.is_for(s))
             .map(|s| s.name.as_str())
             .collect(),
-        names => names.iter().map(String::as_str).collect(),
+        names => names.iter().chain(&own).map(String::as_str).collect(),
     };
     let mut wanted: Vec<Server> = Vec::new();
     for name in asked {
         let server = known.iter().find(|s| s.name == name);
         let server = server.ok_or_else(|| unknown(name, suite, &known))?;
         if !suite.is_for(server) {
-            return Err(format!("{name} cannot do what {} asks; by default there take part {}", suite.name, suite.servers.join(", ")));
+            return Err(format!(
+                "{name} cannot do what {} asks; by default there take part {}",
+                suite.name,
+                suite.servers.join(", ")
+            ));
         }
         if wanted.iter().all(|w| w.name != name) {
             wanted.push(server.clone());

@@ -329,11 +329,7 @@ fn write_documents(plan: &Plan, place: &Place) -> Result<(), String> {
 }
 
 /// The origin of the documents, if the suite has any.
-fn start_origin(
-    plan: &Plan,
-    place: &mut Place,
-    common: &Common,
-) -> Result<Option<Origin>, String> {
+fn start_origin(plan: &Plan, place: &mut Place, common: &Common) -> Result<Option<Origin>, String> {
     let Some(case) = plan.cases.iter().find(|c| !c.documents.is_empty()) else {
         return Ok(None);
     };

@@ -161,7 +161,7 @@ pub struct ClientUse {
     pub cpu_seconds: f64,
     /// Share of its busiest thread's time that it was on a processor, 0 to 1.
     pub busiest_thread: f64,
-    /// Resident memory at the end, in bytes.
+    /// Greatest resident memory, in bytes.
     pub resident_bytes: u64,
 }
 

@@ -33,7 +33,9 @@ pub(crate) fn serve(args: &AgentArgs) -> Result<(), String> {
         .map_err(|error| format!("the agent cannot listen: {error}"))?;
     println!("agent on {address}");
     if args.secret.is_none() && !address.ip().is_loopback() {
-        eprintln!("forebay: whoever reaches {address} can send load from here; --secret limits that");
+        eprintln!(
+            "forebay: whoever reaches {address} can send load from here; --secret limits that"
+        );
     }
     loop {
         let (stream, leader) = match listener.accept() {
@@ -115,7 +117,9 @@ fn prepare(options: &[String], files: BTreeMap<String, String>) -> Result<Job, S
     }
     let job = Job::of_options(options, &Files::sent(decoded))?;
     let most = job.shape.connections.iter().copied().max().unwrap_or(1);
-    match crate::limits::raise_open_files(most) {
+    let shortage = crate::limits::missing_core(&job.shape.cores)
+        .or_else(|| crate::limits::raise_open_files(most));
+    match shortage {
         Some(shortage) => Err(shortage),
         None => Ok(job),
     }
@@ -159,5 +163,7 @@ fn pass_on(running: Running, mouth: Mouth) {
         let _ = mouth.say(&Word::Ended);
     };
     // Without this thread the leader hears nothing and takes the agent for lost.
-    let _ = std::thread::Builder::new().name("report".into()).spawn(pass);
+    let _ = std::thread::Builder::new()
+        .name("report".into())
+        .spawn(pass);
 }

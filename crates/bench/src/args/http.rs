@@ -46,10 +46,20 @@ pub struct What {
     #[arg(long, value_name = "S", default_value_t = 0.9, requires = "zipf")]
     pub exponent: f64,
     /// Sizes of the catalogue's objects: `20KiB`, `1KiB..64KiB`, `lognormal(10KiB,1.5)`, `pareto(4KiB,1.2)`, `1KiB:30,20KiB:60`
-    #[arg(long, value_name = "DISTRIBUTION", default_value = "20KiB", requires = "zipf")]
+    #[arg(
+        long,
+        value_name = "DISTRIBUTION",
+        default_value = "20KiB",
+        requires = "zipf"
+    )]
     pub sizes: String,
     /// Paths of the catalogue's objects
-    #[arg(long, value_name = "TEMPLATE", default_value = "/bytes/{size}/{index}", requires = "zipf")]
+    #[arg(
+        long,
+        value_name = "TEMPLATE",
+        default_value = "/bytes/{size}/{index}",
+        requires = "zipf"
+    )]
     pub path: String,
     /// The order of several URLs
     #[arg(long, value_enum, default_value = "sequential")]
@@ -127,8 +137,14 @@ pub struct Http {
 fn resolve(text: &str) -> Result<(String, u16, IpAddr), String> {
     let wrong = || "it must be HOST:PORT:ADDRESS".to_owned();
     let mut parts = text.splitn(3, ':');
-    let host = parts.next().filter(|host| !host.is_empty()).ok_or_else(wrong)?;
-    let port = parts.next().and_then(|port| port.parse().ok()).ok_or_else(wrong)?;
+    let host = parts
+        .next()
+        .filter(|host| !host.is_empty())
+        .ok_or_else(wrong)?;
+    let port = parts
+        .next()
+        .and_then(|port| port.parse().ok())
+        .ok_or_else(wrong)?;
     let address = parts.next().ok_or_else(wrong)?.trim_matches(['[', ']']);
     let address = address
         .parse()

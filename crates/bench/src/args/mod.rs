@@ -155,7 +155,12 @@ pub struct AgentArgs {
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7600")]
     pub listen: std::net::SocketAddr,
     /// A word that those who use it must know (--agent-secret there)
-    #[arg(long, value_name = "WORD", env = "FOREBAY_AGENT_SECRET", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "WORD",
+        env = "FOREBAY_AGENT_SECRET",
+        hide_env_values = true
+    )]
     pub secret: Option<String>,
     /// End after one run
     #[arg(long)]

@@ -39,7 +39,12 @@ pub struct Output {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub agents: Vec<String>,
     /// The word that the agents ask for
-    #[arg(long, value_name = "WORD", env = "FOREBAY_AGENT_SECRET", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "WORD",
+        env = "FOREBAY_AGENT_SECRET",
+        hide_env_values = true
+    )]
     pub agent_secret: Option<String>,
 }
 

@@ -14,7 +14,7 @@ pub struct Shape {
     #[arg(short, long, value_name = "N[,N…]", value_delimiter = ',', default_value = "50", value_parser = value::count::<1>)]
     pub connections: Vec<u64>,
     /// How long each rung is measured [default: 10s, unless -n is given]
-    #[arg(short, long, value_name = "TIME", value_parser = value::time)]
+    #[arg(short, long, value_name = "TIME", value_parser = value::span)]
     pub duration: Option<Duration>,
     /// End after so many requests
     #[arg(short = 'n', long, value_name = "N", value_parser = value::count::<1>)]
@@ -44,10 +44,10 @@ pub struct Shape {
     #[arg(long, value_name = "N", default_value = "1", value_parser = value::count::<1>)]
     pub pipeline: u64,
     /// The longest that a response may take
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = value::time)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = value::span)]
     pub timeout: Duration,
     /// The longest that opening a connection may take
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = value::time)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = value::span)]
     pub connect_timeout: Duration,
     /// Local addresses that connections come from, in turn (each has some 28,000 ports)
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

@@ -8,6 +8,14 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     units::parse_duration(text)
 }
 
+/// A time in which something is to happen.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
+    match time(text)? {
+        Duration::ZERO => Err("it must be more than 0".into()),
+        time => Ok(time),
+    }
+}
+
 /// A whole number, `_` and `,` allowed between digits where no list is meant.
 pub(crate) fn count<const LEAST: u64>(text: &str) -> Result<u64, String> {
     let digits: String = text.chars().filter(|&c| c != '_').collect();
@@ -40,14 +48,15 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
 
 /// `Name: value`
 pub(crate) fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text
-        .split_once(':')
-        .ok_or("it must be `Name: value`")?;
+    let (name, value) = text.split_once(':').ok_or("it must be `Name: value`")?;
     if name.is_empty() || !name.bytes().all(forebay_http::head::is_token) {
         return Err(format!("`{name}` is not the name of a field"));
     }
     let value = value.trim();
-    if value.bytes().any(|byte| byte < 0x20 && byte != b'\t' || byte == 0x7f) {
+    if value
+        .bytes()
+        .any(|byte| byte < 0x20 && byte != b'\t' || byte == 0x7f)
+    {
         return Err("the value has control characters".into());
     }
     Ok((name.to_owned(), value.to_owned()))

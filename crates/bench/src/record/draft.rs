@@ -221,10 +221,7 @@ fn headers(taken: &Taken) -> BTreeMap<String, String> {
         // A browser says where a form came from; some sites refuse one without.
         let is_origin_of_get =
             name.eq_ignore_ascii_case("Origin") && matches!(taken.method.as_str(), "GET" | "HEAD");
-        !(BROWSERS_OWN.iter().any(is)
-            || starts("Sec-")
-            || starts("If-")
-            || is_origin_of_get)
+        !(BROWSERS_OWN.iter().any(is) || starts("Sec-") || starts("If-") || is_origin_of_get)
     };
     let mut headers = BTreeMap::new();
     for (name, value) in &taken.headers {

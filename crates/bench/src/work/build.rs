@@ -97,6 +97,9 @@ impl List {
             list.notes.extend(har.notes.iter().cloned());
             return Ok(list);
         }
+        if what.speed != Speed::Max {
+            return Err("--speed is for --log and --har, whose requests have times".into());
+        }
         let mut requests = Vec::new();
         if let Some(path) = &what.urls {
             let text = files.text(path)?;
@@ -106,7 +109,9 @@ impl List {
                 .map_err(|errors| format!("{}:\n{errors}", path.display()))?;
         }
         for url in &what.url {
-            requests.push(Request::get(Target::parse(url).map_err(|error| error.to_string())?));
+            requests.push(Request::get(
+                Target::parse(url).map_err(|error| error.to_string())?,
+            ));
         }
         if let Some(count) = what.zipf {
             return Self::of_catalogue(args, count, requests.first());
@@ -256,12 +261,20 @@ fn dress(requests: &mut [Request], args: &LoadArgs, files: &Files) -> Result<(),
 fn fields(args: &LoadArgs) -> Vec<(String, String)> {
     let mut fields = args.http.headers.clone();
     if let Some(user) = &args.http.user {
-        fields.push(("Authorization".into(), format!("Basic {}", STANDARD.encode(user))));
+        fields.push((
+            "Authorization".into(),
+            format!("Basic {}", STANDARD.encode(user)),
+        ));
     }
     fields
 }
 
-fn scenario(args: &LoadArgs, path: &Path, files: &Files, mut places: Places) -> Result<Built, String> {
+fn scenario(
+    args: &LoadArgs,
+    path: &Path,
+    files: &Files,
+    mut places: Places,
+) -> Result<Built, String> {
     let name = path.display().to_string();
     let base = args.what.base.as_ref().or(args.what.url.first());
     let setup = Setup {

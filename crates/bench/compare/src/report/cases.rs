@@ -156,7 +156,11 @@ fn session_tables(case: &CaseResult, servers: &[&Contestant]) -> impl Iterator<I
         ));
         if found.kept < all {
             entry.tone = Tone::Bad;
-            let counts = [("lost", found.lost), ("wrong", found.wrong), ("failed", found.failed)];
+            let counts = [
+                ("lost", found.lost),
+                ("wrong", found.wrong),
+                ("failed", found.failed),
+            ];
             entry.small = causes(&counts.map(|(name, count)| (name.to_owned(), count)).into());
         }
         Some(entry)
@@ -274,4 +278,54 @@ fn faults(case: &CaseResult) -> Option<Block> {
         summary: format!("Turns without a figure ({})", items.len()),
         text: items.join("\n"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::comparison::{Figures, SessionSums, Turn};
+
+    #[test]
+    fn sessions_that_were_not_kept_are_told_by_what_became_of_them() {
+        let turn = |round, lost| Turn {
+            server: "a".into(),
+            round,
+            figures: Some(Figures {
+                session_ms: Some(2.0),
+                sessions: Some(SessionSums {
+                    kept: 100 - lost,
+                    lost,
+                    ..SessionSums::default()
+                }),
+                ..Figures::default()
+            }),
+            fault: None,
+        };
+        let case = CaseResult {
+            measure: Measure::SessionMs,
+            levels: vec![LevelResult {
+                clients: 2000,
+                turns: vec![turn(1, 0), turn(2, 3)],
+                ..LevelResult::default()
+            }],
+            ..CaseResult::default()
+        };
+        let server = Contestant {
+            name: "a".into(),
+            ..Contestant::default()
+        };
+        let kept = session_tables(&case, &[&server]).next().unwrap();
+        assert_eq!(kept.columns.last().unwrap(), "2,000 sessions");
+        let cell = kept.rows.first().unwrap().last().unwrap();
+        assert_eq!(
+            (cell.text.as_str(), cell.small.as_str()),
+            ("197 of 200", "lost 3")
+        );
+        assert!(
+            measure_table(&case, &[&server])
+                .caption
+                .starts_with("Mean time")
+        );
+    }
 }

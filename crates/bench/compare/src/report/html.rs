@@ -31,7 +31,11 @@ fn cards(comparison: &Comparison) -> Vec<Card> {
         .iter()
         .filter_map(|case| {
             let (clients, first) = words::first_at_the_end(comparison, case)?;
-            let note = format!("first at {} {}", format::count(clients), case.measure.steps());
+            let note = format!(
+                "first at {} {}",
+                format::count(clients),
+                case.measure.steps()
+            );
             Some(Card::new(&case.name, first).note(note))
         })
         .collect();

@@ -93,7 +93,10 @@ fn facts(comparison: &Comparison) -> Table {
 }
 
 fn how(comparison: &Comparison) -> String {
-    let has_caches = comparison.servers.iter().any(|s| s.role.group() == Role::Cache);
+    let has_caches = comparison
+        .servers
+        .iter()
+        .any(|s| s.role.group() == Role::Cache);
     let kind = if has_caches {
         (
             " with an empty cache: the server is asked until it answers without its origin, then led through the \

@@ -118,9 +118,17 @@ fn places(comparison: &Comparison, case: &CaseResult) -> Vec<String> {
             let whence = if count == 1 {
                 format!("at every number of {}", case.measure.steps())
             } else if i + 1 == count {
-                format!("from {} {} on", format::count(start.clients), case.measure.steps())
+                format!(
+                    "from {} {} on",
+                    format::count(start.clients),
+                    case.measure.steps()
+                )
             } else if start.clients == end.clients {
-                format!("at {} {}", format::count(start.clients), case.measure.steps())
+                format!(
+                    "at {} {}",
+                    format::count(start.clients),
+                    case.measure.steps()
+                )
             } else {
                 format!(
                     "from {} to {} {}",
@@ -262,11 +270,7 @@ fn failures(comparison: &Comparison) -> String {
     for case in &comparison.cases {
         for level in &case.levels {
             for server in comparison.contestants() {
-                let clients = format!(
-                    "{} {}",
-                    format::count(level.clients),
-                    case.measure.steps()
-                );
+                let clients = format!("{} {}", format::count(level.clients), case.measure.steps());
                 let found = summary(level, &server.name, case.measure);
                 if let Some(found) = found.filter(|f| f.failures() > 0) {
                     parts.push(format!(

@@ -13,7 +13,10 @@ pub(crate) const PAGE: &str = "/page.php";
 pub(crate) const PAGE_BYTES: u64 = 4096;
 
 /// The page for Rack, below a server's folder.
-pub(super) const RACK: (&str, &str) = ("app/config.ru", include_str!("../../apps/frontend/config.ru"));
+pub(super) const RACK: (&str, &str) = (
+    "app/config.ru",
+    include_str!("../../apps/frontend/config.ru"),
+);
 /// The page for PHP.
 pub(super) const PHP: (&str, &str) = ("app/page.php", include_str!("../../apps/frontend/page.php"));
 
@@ -62,7 +65,13 @@ pub(super) fn php_config(listens: Listens, processes: usize, settings: &str) -> 
 
 /// Debian names the program for its version.
 fn php_fpm() -> &'static str {
-    const NAMES: [&str; 5] = ["php-fpm8.2", "php-fpm8.4", "php-fpm8.3", "php-fpm8.5", "php-fpm"];
+    const NAMES: [&str; 5] = [
+        "php-fpm8.2",
+        "php-fpm8.4",
+        "php-fpm8.3",
+        "php-fpm8.5",
+        "php-fpm",
+    ];
     let installed = NAMES.into_iter().find(|name| command::find(name).is_some());
     installed.unwrap_or(NAMES[0])
 }

@@ -143,12 +143,9 @@ impl Requirement {
 /// Modules lie in a folder named for the version of PHP's interface.
 fn has_php_module(name: &str) -> bool {
     let versions = fs::read_dir("/usr/lib/php").into_iter().flatten().flatten();
-    versions.into_iter().any(|version| {
-        version
-            .path()
-            .join(format!("{name}.so"))
-            .is_file()
-    })
+    versions
+        .into_iter()
+        .any(|version| version.path().join(format!("{name}.so")).is_file())
 }
 
 /// Whether `forebay check` has nothing against a configuration.
@@ -201,7 +198,10 @@ mod tests {
             package: "the-package",
         };
         let nowhere = Path::new("/nonexistent/forebay");
-        assert!(file.missing(nowhere).is_some_and(|why| why.contains("the-package")));
+        assert!(
+            file.missing(nowhere)
+                .is_some_and(|why| why.contains("the-package"))
+        );
         assert_eq!(
             Requirement::Understood("").missing(nowhere).as_deref(),
             Some("not in this version")

@@ -106,10 +106,14 @@ fn with_back(server: Server, back: Option<&str>) -> Result<Server, String> {
     let name = server.name.clone();
     match back {
         Some(back) => fronts::before(server, back).ok_or_else(|| {
-            format!("{name}: `back` is \"thin\", \"puma\", \"php-tcp\" or \"php-socket\", not {back:?}")
+            format!(
+                "{name}: `back` is \"thin\", \"puma\", \"php-tcp\" or \"php-socket\", not {back:?}"
+            )
         }),
         None if server.role.group() == Role::Cache => Ok(server),
-        None => Err(format!("{name}: `role` is \"cache\" or \"files\"; a front says with `back` what is behind it")),
+        None => Err(format!(
+            "{name}: `role` is \"cache\" or \"files\"; a front says with `back` what is behind it"
+        )),
     }
 }
 

@@ -33,7 +33,10 @@ pub(super) fn servers() -> Vec<Server> {
 fn behind_php(name: &str, about: &str, settings: &[(&str, &str)]) -> Server {
     let lines: Vec<String> = settings
         .iter()
-        .chain(&[("session.gc_probability", "0"), ("session.use_strict_mode", "0")])
+        .chain(&[
+            ("session.gc_probability", "0"),
+            ("session.use_strict_mode", "0"),
+        ])
         .map(|(name, value)| format!("php_admin_value[{name}] = \"{value}\""))
         .collect();
     let program = Program::Packaged {
@@ -41,8 +44,14 @@ fn behind_php(name: &str, about: &str, settings: &[(&str, &str)]) -> Server {
         package: "nginx-light",
     };
     let mut server = Server::new(&format!("sessions-{name}"), about, Role::Store, program)
-        .file("nginx.conf", include_str!("../templates/sessions-nginx.conf"))
-        .file("app/index.php", include_str!("../../apps/session/index.php"))
+        .file(
+            "nginx.conf",
+            include_str!("../templates/sessions-nginx.conf"),
+        )
+        .file(
+            "app/index.php",
+            include_str!("../../apps/session/index.php"),
+        )
         .file(
             "php-fpm.conf",
             apps::php_config(Listens::Socket, PROCESSES, &lines.join("\n")),
@@ -119,7 +128,10 @@ durability = \"interval\"
 fn redis(name: &str, about: &str, persistence: &str) -> Server {
     let settings = [
         ("session.save_handler", "redis"),
-        ("session.save_path", "tcp://127.0.0.1:{store_1}?persistent=1"),
+        (
+            "session.save_path",
+            "tcp://127.0.0.1:{store_1}?persistent=1",
+        ),
         ("redis.session.locking_enabled", "0"),
     ];
     let config = include_str!("../templates/redis.conf").replace("{persistence}", persistence);

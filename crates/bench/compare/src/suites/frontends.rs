@@ -82,17 +82,34 @@ fn original() -> Original {
         success: Vec::new(),
     };
     Original {
-        about: "2009, a Rails application of ten processes, the mean over 10 and more clients".into(),
+        about: "2009, a Rails application of ten processes, the mean over 10 and more clients"
+            .into(),
         unit: "requests/s".into(),
         factor: 1.0,
         clients: vec![ORIGINAL_CLIENTS],
         rows: vec![
-            row("lighttpd 1.5, FastCGI over TCP", "lighttpd-fcgi-tcp", 215.33),
-            row("lighttpd 1.5, FastCGI over a socket", "lighttpd-fcgi-socket", 214.65),
+            row(
+                "lighttpd 1.5, FastCGI over TCP",
+                "lighttpd-fcgi-tcp",
+                215.33,
+            ),
+            row(
+                "lighttpd 1.5, FastCGI over a socket",
+                "lighttpd-fcgi-socket",
+                214.65,
+            ),
             row("lighttpd 1.5, Thin", "lighttpd-thin", 196.16),
-            row("Swiftiply, Mongrel that connects in", "forebay-dial-in-thin", 191.33),
+            row(
+                "Swiftiply, Mongrel that connects in",
+                "forebay-dial-in-thin",
+                191.33,
+            ),
             row("HAProxy, Thin, limit 10", "haproxy-10-thin", 188.73),
-            row("Swiftiply, Thin that connects in", "forebay-dial-in-thin", 178.96),
+            row(
+                "Swiftiply, Thin that connects in",
+                "forebay-dial-in-thin",
+                178.96,
+            ),
             row("Apache 2.2 prefork, Passenger", "apache-passenger", 173.02),
             row("HAProxy, Mongrel, limit 1", "haproxy-1-puma", 170.40),
             row("Apache 2.2 worker, Passenger", "apache-passenger", 163.90),

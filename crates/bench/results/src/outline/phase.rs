@@ -39,7 +39,7 @@ pub(crate) fn settings(phase: &Phase) -> String {
         "threads",
     ));
     words.push(format::length(phase.seconds));
-    if !phase.name.is_empty() && !words.contains(&phase.name) {
+    if !phase.name.is_empty() && !words.iter().any(|word| word.starts_with(&phase.name)) {
         words.insert(0, phase.name.clone());
     }
     words.join(", ")

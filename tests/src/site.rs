@@ -235,7 +235,7 @@ fn configuration(root: &Path, config: &SiteConfig, port: u16, tls_port: Option<u
     }
     format!(
         "daemon off; master_process off; worker_processes 1; pid {root}/nginx.pid;
-events {{ worker_connections 12000; }}
+events {{ worker_connections 12000; multi_accept on; }}
 http {{
   types {{ text/html html; text/plain txt; }}
   log_format details '$request_method $http_host $request_uri $connection $content_length';

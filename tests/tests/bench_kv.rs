@@ -153,7 +153,6 @@ fn keys_that_are_gone_are_counted_as_lost() {
 }
 
 #[test]
-#[ignore = "what --preload stores is not known to --verify yet"]
 fn keys_that_were_stored_before_the_load_and_are_gone_are_lost_as_well() {
     for (server, scheme) in servers() {
         forgets(&server, scheme, &["--preload", "--ratio", "1:0"]);

@@ -28,7 +28,7 @@ pub(crate) fn assertion(option: &str, text: &str) -> Result<Assertion, Failure> 
 /// # Errors
 /// What the system says.
 pub(crate) fn check_writable(path: Option<&Path>) -> Result<(), Failure> {
-    let Some(path) = path else {
+    let Some(path) = path.filter(|path| !is_stdout(path)) else {
         return Ok(());
     };
     let existed = path.exists();
@@ -41,6 +41,11 @@ pub(crate) fn check_writable(path: Option<&Path>) -> Result<(), Failure> {
         let _ = std::fs::remove_file(path);
     }
     Ok(())
+}
+
+/// `-`, as most programs have it.
+fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// Prints and writes a report.
@@ -67,7 +72,9 @@ pub(crate) fn emit(
         (output.markdown.as_deref(), &|| markdown(report)),
     ];
     for (path, text) in files {
-        if let Some(path) = path {
+        if path.is_some_and(is_stdout) {
+            print(&text());
+        } else if let Some(path) = path {
             std::fs::write(path, text())
                 .map_err(|error| Failure::Message(format!("{}: {error}", path.display())))?;
         }

@@ -125,6 +125,9 @@ fn pin(cores: &[usize], number: u32) {
         return;
     };
     let mut set = rustix::thread::CpuSet::new();
+    if core >= rustix::thread::CpuSet::MAX_CPU {
+        return;
+    }
     set.set(core);
     // A core that is not there was refused when the options were read.
     let _ = rustix::thread::sched_setaffinity(None, &set);

@@ -11,6 +11,8 @@ const LOWEST_NS: u64 = 64;
 /// What takes longer counts as this.
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
+/// What stands before the counts in HdrHistogram's V2 encoding, in bytes.
+const HEADER_BYTES: usize = 40;
 
 /// Durations of one kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,6 +149,9 @@ impl<'de> Deserialize<'de> for Histogram {
         let bytes = STANDARD
             .decode(&written.hdr)
             .map_err(|error| wrong(error.to_string()))?;
+        if !is_own(&bytes) {
+            return Err(wrong("hdr has other bounds, or another length".into()));
+        }
         let read: hdrhistogram::Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| wrong(format!("{error:?}")))?;
@@ -163,10 +168,48 @@ impl<'de> Deserialize<'de> for Histogram {
     }
 }
 
+/// Whether the header of an encoded histogram says what [`Histogram`] writes: the decoder allocates
+/// as much as a header asks for.
+fn is_own(bytes: &[u8]) -> bool {
+    let Some((header, counts)) = bytes.split_at_checked(HEADER_BYTES) else {
+        return false;
+    };
+    let number = |from: usize, to: usize| {
+        let digits = header.get(from..to).unwrap_or_default();
+        digits
+            .iter()
+            .fold(0, |sum, &byte| sum << 8 | u64::from(byte))
+    };
+    number(4, 8) == counts.len() as u64
+        && number(12, 16) == u64::from(DIGITS)
+        && number(16, 24) == LOWEST_NS
+        && number(24, 32) == HIGHEST_NS
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn a_header_that_asks_for_more_than_there_is_is_refused() {
+        let mut histogram = Histogram::default();
+        histogram.record(1000);
+        let text = serde_json::to_string(&histogram).unwrap();
+        let mut written: Written = serde_json::from_str(&text).unwrap();
+        let bytes = STANDARD.decode(&written.hdr).unwrap();
+        // Length of the counts, digits, lowest, highest.
+        for at in [4, 15, 23, 24] {
+            let mut broken = bytes.clone();
+            broken[at] ^= 0x10;
+            written.hdr = STANDARD.encode(&broken);
+            let text = serde_json::to_string(&written).unwrap();
+            assert!(
+                serde_json::from_str::<Histogram>(&text).is_err(),
+                "byte {at}"
+            );
+        }
+    }
 
     #[test]
     fn percentiles_are_within_a_thousandth() {

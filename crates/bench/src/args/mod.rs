@@ -24,7 +24,8 @@ Examples:
   forebay bench --scenario shop.toml -c 200                 users, step by step
   forebay bench URL --assert 'p99<20ms' --assert 'success>=99.999' --html report.html
 
-Exit status: 0 done, 1 it failed or an assertion does not hold, 2 wrong usage.";
+Exit status: 0 done, or ended by Ctrl-C (what was measured is reported; a second one ends it at once, with 130), 1 it
+failed or an assertion does not hold, 2 wrong usage.";
 
 /// `forebay bench`
 #[derive(Debug, Args)]

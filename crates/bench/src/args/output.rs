@@ -11,7 +11,7 @@ pub struct Output {
     /// How the result is printed
     #[arg(long, value_enum, default_value = "table")]
     pub format: Format,
-    /// Write the result as JSON, for `bench diff` and for programs
+    /// Write the result as JSON, for `bench diff` and for programs (- is standard output)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write the result as one HTML page with charts

@@ -129,6 +129,7 @@ impl KvArgs {
             greeting,
             seed,
             is_full: Default::default(),
+            is_filled: Default::default(),
             mix,
         };
         Ok(Kv {

@@ -73,7 +73,7 @@ impl<G: Grammar> Users<G> {
             picked: Vec::new(),
             version: number,
             version_step: all.max(1),
-            ledger: work.verify.then(|| Ledger::new(work.keys, work.expiry_s)),
+            ledger: work.verify.then(|| work.ledger()),
             evictions,
             grammar: std::marker::PhantomData,
         }

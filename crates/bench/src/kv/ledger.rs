@@ -37,6 +37,19 @@ impl Ledger {
         }
     }
 
+    /// Every key was stored before the load, with values that do not expire.
+    pub(super) fn full(keys: u64) -> Self {
+        let stored = Written {
+            number: 1,
+            at_ms: 0,
+        };
+        Self {
+            writes: 1,
+            keys: vec![stored; keys as usize].into_boxed_slice(),
+            ..Self::new(0, 0)
+        }
+    }
+
     /// Acknowledged writes so far; a read remembers it when it is sent.
     pub(super) fn moment(&self) -> u64 {
         self.writes
@@ -96,6 +109,13 @@ mod tests {
         ledger.forget(3);
         assert!(!ledger.is_lost(3, ledger.moment()));
         assert!(!ledger.is_lost(99, ledger.moment()), "no such key");
+    }
+
+    #[test]
+    fn what_was_stored_before_the_load_is_missed() {
+        let ledger = Ledger::full(10);
+        assert!(ledger.is_lost(9, ledger.moment()));
+        assert!(!ledger.is_lost(10, ledger.moment()), "no such key");
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod work;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use forebay_engine::{Pace, Plan, Running};
 use forebay_results::Tally;
@@ -135,6 +136,7 @@ impl Kv {
             }
             stored += tally.counts.succeeded;
         }
+        self.work.is_filled.store(true, Ordering::Relaxed);
         Ok(stored)
     }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::choice::{Distribution, Mix};
+use super::ledger::Ledger;
 use super::protocol::{Command, Grammar, Key, Store};
 use super::value::{Identity, Values};
 
@@ -32,6 +33,8 @@ pub(super) struct Work {
     pub(super) seed: u64,
     /// A server said that it has no memory: what is gone may have been evicted.
     pub(super) is_full: AtomicBool,
+    /// All keys were stored before the load.
+    pub(super) is_filled: AtomicBool,
     pub(super) labels: Vec<Command>,
 }
 
@@ -48,6 +51,14 @@ impl Work {
     pub(super) fn index(&self, key: &[u8]) -> Option<u64> {
         let digits = key.strip_prefix(self.prefix.as_slice())?;
         std::str::from_utf8(digits).ok()?.parse().ok()
+    }
+
+    /// What a thread knows to be stored when the load begins.
+    pub(super) fn ledger(&self) -> Ledger {
+        if self.expiry_s == 0 && self.is_filled.load(Ordering::Relaxed) {
+            return Ledger::full(self.keys);
+        }
+        Ledger::new(self.keys, self.expiry_s)
     }
 
     /// Whether keys vanish without anybody's fault.

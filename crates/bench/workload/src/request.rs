@@ -78,9 +78,10 @@ pub(crate) fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(part)
 }
 
-/// Whether this can stand behind a field's name without ending its line (RFC 9110 section 5.5).
+/// Whether this can stand behind a field's name: no line breaks, no control characters but tabs
+/// (RFC 9110 section 5.5). A scenario asks for the same.
 pub(crate) fn is_value(text: &str) -> bool {
-    !text.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0))
+    !text.contains(|c: char| c.is_control() && c != '\t')
 }
 
 #[cfg(test)]

@@ -61,6 +61,9 @@ impl Target {
             Some(at) => rest.split_at(at),
             None => (rest, ""),
         };
+        if authority.contains('@') {
+            return Err(wrong("a name and password belong in --user"));
+        }
         let host = uri::parse_host(authority.as_bytes())
             .ok_or_else(|| wrong("its host is missing or malformed"))?;
         let name = String::from_utf8_lossy(host.name)

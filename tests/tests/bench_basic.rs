@@ -302,6 +302,22 @@ fn every_framing_of_a_body_is_read_to_its_end() {
 
 #[test]
 fn durations_agree_with_those_of_the_origin() {
+    // A busy machine adds to the durations what the origin does not see; an error of the load
+    // tester would be there each time.
+    let mut seen = Vec::new();
+    for _ in 0..10 {
+        let off = furthest_off();
+        if off < 0.01 {
+            return;
+        }
+        seen.push(off);
+    }
+    panic!("off by {seen:?}");
+}
+
+/// How far the durations of one run are from what the origin took, relative to that: the worst of
+/// several percentiles and the mean.
+fn furthest_off() -> f64 {
     // Delays from 100 to 500 ms; the origin keeps what it really took.
     let own = Arc::new(Mutex::new(Vec::new()));
     let origin = Origin::start({
@@ -311,32 +327,24 @@ fn durations_agree_with_those_of_the_origin() {
             std::thread::sleep(Duration::from_millis(
                 100 + 4 * (request.number as u64 % 101),
             ));
+            let took = begun.elapsed().as_secs_f64() * 1e3;
             connection.send(reply(200, &[], "x"));
-            own.lock()
-                .unwrap()
-                .push(begun.elapsed().as_secs_f64() * 1e3);
+            own.lock().unwrap().push(took);
         }
     });
     let url = format!("http://{}/", origin.server());
     let figures = Bench::new(&[&url, "-n", "303", "-c", "101"]).figures();
     let mut own = own.lock().unwrap().clone();
     own.sort_by(f64::total_cmp);
-    for (name, percent) in [("p50", 50), ("p90", 90), ("p99", 99)] {
-        let (expected, found) = (
-            own[own.len() * percent / 100],
-            figures.phase().whole_ms(name),
-        );
-        // What the system takes to wake either side is not the load tester's error.
-        let off = (found - expected).abs();
-        assert!(
-            off < 0.01 * expected + 40.0,
-            "{name}: {found} ms, the origin says {expected} ms"
-        );
-    }
-    let total: f64 = own.iter().sum::<f64>() / own.len() as f64;
-    let mean = figures.phase().whole_ms("mean");
-    assert!(
-        (mean - total).abs() < 0.01 * total + 40.0,
-        "{mean} ms, the origin says {total} ms"
-    );
+    let at = |percent: usize| own[(own.len() * percent).div_ceil(100) - 1];
+    let mean = own.iter().sum::<f64>() / own.len() as f64;
+    [
+        ("p50", at(50)),
+        ("p90", at(90)),
+        ("p99", at(99)),
+        ("mean", mean),
+    ]
+    .into_iter()
+    .map(|(name, expected)| (figures.phase().whole_ms(name) - expected).abs() / expected)
+    .fold(0.0, f64::max)
 }

@@ -287,32 +287,48 @@ fn an_open_load_shows_a_stall_that_a_closed_one_hides() {
 
 #[test]
 fn durations_agree_with_what_the_server_took() {
+    // A busy machine adds what the server does not see; an error of ours would be there each time.
+    let mut seen = Vec::new();
+    for _ in 0..10 {
+        let off = furthest_off();
+        if off < 0.01 {
+            return;
+        }
+        seen.push(off);
+    }
+    panic!("off by {seen:?}");
+}
+
+/// How far the percentiles of one run are from the server's own, relative to those.
+fn furthest_off() -> f64 {
     let taken = Arc::new(Mutex::new(Histogram::default()));
     let noted = Arc::clone(&taken);
     let random = Arc::new(Mutex::new(fastrand::Rng::with_seed(7)));
     let address = server(move |mut stream| {
         while request(&mut stream) {
             let began = Instant::now();
-            let delay = 40 + random.lock().unwrap().u64(..160);
+            let delay = 60 + random.lock().unwrap().u64(..240);
             std::thread::sleep(Duration::from_millis(delay));
             // What the machine adds to the delay is part of it.
-            let took = began.elapsed();
+            noted
+                .lock()
+                .unwrap()
+                .record(began.elapsed().as_nanos() as u64);
             if stream.write_all(ANSWER).is_err() {
                 return;
             }
-            noted.lock().unwrap().record(took.as_nanos() as u64);
         }
     });
-    let tally = run(&requests(address, 64, 640));
+    let tally = run(&requests(address, 64, 320));
     let taken = taken.lock().unwrap();
     assert_eq!(tally.latency.whole.count(), taken.count());
-    for percent in [50.0, 90.0, 95.0, 99.0] {
-        let expected = taken.percentile_ns(percent) as f64;
-        let found = tally.latency.whole.percentile_ns(percent) as f64;
-        let off = (found - expected).abs() / expected;
-        // 1 % on a quiet machine; the tests may run beside others.
-        assert!(off < 0.05, "p{percent}: {found} for {expected}");
-    }
+    [50.0, 90.0, 95.0, 99.0]
+        .into_iter()
+        .map(|percent| {
+            let expected = taken.percentile_ns(percent) as f64;
+            (tally.latency.whole.percentile_ns(percent) as f64 - expected).abs() / expected
+        })
+        .fold(0.0, f64::max)
 }
 
 #[test]

@@ -177,13 +177,40 @@ fn seconds(year: u64, month: u64, day: u64, second: u64) -> Option<u64> {
     if year < 1970 {
         return Some(0);
     }
+    let days = days_since_epoch(year as i64, month as i64, day as i64);
+    Some(days as u64 * DAY_SECONDS + second)
+}
+
+/// Days from the epoch to a date of the proleptic Gregorian calendar, which the caller has checked;
+/// negative before 1970.
+pub fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     // Years are counted from March, so that the leap day is the last of them.
     let shifted_year = if month > 2 { year } else { year - 1 };
     let shifted_month = (month + 9) % 12;
     let day_of_year = (153 * shifted_month + 2) / 5 + day - 1;
-    let leap_days = shifted_year / 4 - shifted_year / 100 + shifted_year / 400;
-    let days = shifted_year * 365 + leap_days + day_of_year - EPOCH_DAYS;
-    Some(days * DAY_SECONDS + second)
+    let leap_days =
+        shifted_year.div_euclid(4) - shifted_year.div_euclid(100) + shifted_year.div_euclid(400);
+    shifted_year * 365 + leap_days + day_of_year - EPOCH_DAYS as i64
+}
+
+/// A moment as RFC 3339 writes it, in UTC: `2026-11-21T20:00:00Z`.
+pub fn rfc3339(unix_seconds: u64) -> String {
+    format!("{}Z", to_the_second(unix_seconds))
+}
+
+/// [`rfc3339`] with milliseconds: `2026-11-21T20:00:00.123Z`.
+pub fn rfc3339_ms(unix_ms: u64) -> String {
+    format!("{}.{:03}Z", to_the_second(unix_ms / 1000), unix_ms % 1000)
+}
+
+fn to_the_second(unix_seconds: u64) -> String {
+    let (year, month, day) = civil(unix_seconds / DAY_SECONDS);
+    let (hour, minute, second) = (
+        unix_seconds / 3600 % 24,
+        unix_seconds / 60 % 60,
+        unix_seconds % 60,
+    );
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
 }
 
 /// Days from 1 March of the year 0 to the epoch.
@@ -211,6 +238,32 @@ fn civil(days: u64) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_become_dates() {
+        for (days, date) in [
+            (0, (1970, 1, 1)),
+            (11_016, (2000, 2, 29)),
+            (11_017, (2000, 3, 1)),
+            (19_722, (2023, 12, 31)),
+            (20_778, (2026, 11, 21)),
+        ] {
+            assert_eq!(civil(days), date);
+            let (year, month, day) = date;
+            let back = days_since_epoch(year as i64, month as i64, day as i64);
+            assert_eq!(back, days as i64);
+        }
+    }
+
+    #[test]
+    fn moments_are_those_of_the_calendar() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(rfc3339(951_782_399), "2000-02-28T23:59:59Z");
+        assert_eq!(rfc3339(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(rfc3339(1_795_305_600), "2026-11-22T00:00:00Z");
+        assert_eq!(rfc3339(4_107_542_400), "2100-03-01T00:00:00Z");
+        assert_eq!(rfc3339_ms(951_782_399_007), "2000-02-28T23:59:59.007Z");
+    }
 
     #[test]
     fn the_three_formats_say_the_same() {

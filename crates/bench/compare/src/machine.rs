@@ -146,39 +146,12 @@ pub(crate) fn now() -> String {
     let seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| d.as_secs());
-    rfc3339(seconds)
-}
-
-/// Days are counted from March of a leap cycle, so that a leap day is the last of its year.
-fn rfc3339(seconds: u64) -> String {
-    let (days, time) = (seconds / 86_400 + 719_468, seconds % 86_400);
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + u64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
-        time / 3600,
-        time / 60 % 60,
-        time % 60
-    )
+    forebay_http::date::rfc3339(seconds)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn moments_are_those_of_the_calendar() {
-        assert_eq!(rfc3339(0), "1970-01-01T00:00:00Z");
-        assert_eq!(rfc3339(951_782_399), "2000-02-28T23:59:59Z");
-        assert_eq!(rfc3339(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(rfc3339(1_795_305_600), "2026-11-22T00:00:00Z");
-        assert_eq!(rfc3339(4_107_542_400), "2100-03-01T00:00:00Z");
-    }
 
     #[test]
     fn closed_connections_are_counted_by_their_own_field() {

@@ -113,29 +113,7 @@ pub(super) fn rfc3339(at: SystemTime) -> String {
     let since = at
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or(Duration::ZERO);
-    let seconds = since.as_secs();
-    let (year, month, day) = date(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    let ms = since.subsec_millis();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
-}
-
-/// Year, month and day of a day counted from 1970, in the Gregorian calendar. Years are taken to begin
-/// in March, so that the day that is there every fourth year is the last.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 {
-        from_march + 3
-    } else {
-        from_march - 9
-    };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+    forebay_http::date::rfc3339_ms(since.as_millis() as u64)
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The ways in which logs and recordings write a time, to milliseconds since
 //! 1970.
 
+use forebay_http::date::days_since_epoch;
+
 /// `21/Nov/2026:20:00:00 +0000`, as access logs write it.
 pub(crate) fn common(text: &[u8]) -> Option<i64> {
     let &[d1, d2, b'/', m1, m2, m3, b'/', ref rest @ ..] = text else {
@@ -125,8 +127,7 @@ fn zone(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Days since 1970 of a date of the Gregorian calendar. Counted in years that begin in March, so
-/// that the day that is sometimes missing is the last of its year.
+/// Days since 1970 of a date that is in the Gregorian calendar.
 fn day(year: i64, month: i64, day: i64) -> Option<i64> {
     const LENGTHS: [i64; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     let longest = *LENGTHS.get(usize::try_from(month - 1).ok()?)?;
@@ -134,10 +135,7 @@ fn day(year: i64, month: i64, day: i64) -> Option<i64> {
     if !(1..=longest).contains(&day) || (month == 2 && day == 29 && !leap) {
         return None;
     }
-    let year = if month < 3 { year - 1 } else { year };
-    let before = 365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    let months = (153 * ((month + 9) % 12) + 2) / 5;
-    Some(before + months + day - 1 - 719_468)
+    Some(days_since_epoch(year, month, day))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The dates of cookies, read as RFC 6265 section 5.1.1 says: what servers
 //! write there is often none of HTTP's three formats.
 
+use forebay_http::date::days_since_epoch;
+
 const MONTHS: [&[u8; 3]; 12] = [
     b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec",
 ];
@@ -39,7 +41,7 @@ pub(crate) fn parse(text: &[u8]) -> Option<u64> {
     if !(1..=31).contains(&day) || year < 1601 || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    let seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+    let seconds = days_since_epoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
     Some(u64::try_from(seconds).unwrap_or(0))
 }
 
@@ -71,15 +73,6 @@ fn month_of(token: &[u8]) -> Option<i64> {
     let start = token.get(..3)?.to_ascii_lowercase();
     let at = MONTHS.iter().position(|month| month[..] == start)?;
     Some(at as i64 + 1)
-}
-
-/// Days from 1970-01-01 in the Gregorian calendar. Years begin in March here, so that the
-/// leap day is the last of a year.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let months_since_march = (month + 9) % 12;
-    let in_year = (153 * months_since_march + 2) / 5 + day - 1;
-    year * 365 + year / 4 - year / 100 + year / 400 + in_year - 719_468
 }
 
 #[cfg(test)]

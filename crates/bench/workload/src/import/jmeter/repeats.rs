@@ -93,7 +93,7 @@ pub(super) fn loops(context: &mut Context, written: &str, forever: bool) -> Opti
             Some(Count::Fixed(u64::from(u32::MAX)))
         }
         None if text.is_empty() && forever => Some(Count::Fixed(u64::from(u32::MAX))),
-        None if text.contains("${") => Some(Count::Variable(text)),
+        None if may_be_a_number(&text) => Some(Count::Variable(text)),
         None => {
             context.note(
                 Fate::Changed,
@@ -102,6 +102,15 @@ pub(super) fn loops(context: &mut Context, written: &str, forever: bool) -> Opti
             None
         }
     }
+}
+
+/// Whether a text with references to variables can be a whole number once they are filled in.
+fn may_be_a_number(text: &str) -> bool {
+    let mut parts = text.split("${");
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    text.contains("${")
+        && parts.next().is_some_and(digits)
+        && parts.all(|part| part.split_once('}').is_some_and(|(_, rest)| digits(rest)))
 }
 
 /// The numbers of the values that a ForEach controller goes through, and whether there may be more.

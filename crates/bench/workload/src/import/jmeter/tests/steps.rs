@@ -23,6 +23,11 @@ fn controllers_say_when_and_how_often() {
             &[("LoopController.loops", "-1")],
             "Fixed(4294967295)*(/x)",
         ),
+        (
+            "LoopController",
+            &[("LoopController.loops", "${n} times")],
+            "(/x)",
+        ),
         ("OnceOnlyController", &[], "${iteration} == 1?(/x)"),
         (
             "IfController",

@@ -157,6 +157,15 @@ impl Context {
         number.is_finite().then_some(number)
     }
 
+    /// Whether a scenario's text can be a whole number once its variables are filled in.
+    pub(super) fn may_be_a_number(&self, text: &str) -> bool {
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        template::parts(text).iter().all(|part| match part {
+            Part::Text(text) => digits(text),
+            Part::Variable(name) => self.variables.get(*name).is_none_or(|value| digits(value)),
+        })
+    }
+
     /// A text with its constants put in.
     pub(super) fn settled(&mut self, raw: &str) -> String {
         let out = self.unfold(raw, true);

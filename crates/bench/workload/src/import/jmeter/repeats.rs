@@ -8,6 +8,7 @@ use super::condition::{self, Condition};
 use super::context::Context;
 use super::controllers::{Walk, grouped};
 use super::scope::Scope;
+use super::template;
 use super::tree::Element;
 use crate::scenario::{Count, Step};
 
@@ -93,7 +94,9 @@ pub(super) fn loops(context: &mut Context, written: &str, forever: bool) -> Opti
             Some(Count::Fixed(u64::from(u32::MAX)))
         }
         None if text.is_empty() && forever => Some(Count::Fixed(u64::from(u32::MAX))),
-        None if may_be_a_number(&text) => Some(Count::Variable(text)),
+        None if template::plain(&text).is_none() && context.may_be_a_number(&text) => {
+            Some(Count::Variable(text))
+        }
         None => {
             context.note(
                 Fate::Changed,
@@ -102,15 +105,6 @@ pub(super) fn loops(context: &mut Context, written: &str, forever: bool) -> Opti
             None
         }
     }
-}
-
-/// Whether a text with references to variables can be a whole number once they are filled in.
-fn may_be_a_number(text: &str) -> bool {
-    let mut parts = text.split("${");
-    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-    text.contains("${")
-        && parts.next().is_some_and(digits)
-        && parts.all(|part| part.split_once('}').is_some_and(|(_, rest)| digits(rest)))
 }
 
 /// The numbers of the values that a ForEach controller goes through, and whether there may be more.

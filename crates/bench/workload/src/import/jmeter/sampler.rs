@@ -165,10 +165,9 @@ fn url(context: &mut Context, sampler: &Element<'_>, scope: &Scope) -> String {
     }
     let protocol = context.settled(&or_default("HTTPSampler.protocol", &defaults.protocol));
     let protocol = match protocol.to_ascii_lowercase() {
-        protocol if protocol.is_empty() => "http".to_owned(),
-        protocol if matches!(protocol.as_str(), "http" | "https") || protocol.contains("${") => {
-            protocol
-        }
+        _ if protocol.contains("${") => protocol,
+        lower if lower.is_empty() => "http".to_owned(),
+        lower if matches!(lower.as_str(), "http" | "https") => lower,
         other => {
             context.note(
                 Fate::Changed,

@@ -2,7 +2,7 @@
 
 use super::super::notes::Fate;
 use super::context::Context;
-use super::template::{self, Part};
+use super::template;
 use super::tree::Element;
 use crate::scenario::{Pause, Step};
 
@@ -165,15 +165,12 @@ impl Time {
 fn time(context: &mut Context, raw: &str) -> Option<Time> {
     let text = context.settled(raw.trim());
     let Some(plain) = template::plain(&text) else {
-        let digits = |part: &Part<'_>| match part {
-            Part::Text(text) => text.bytes().all(|byte| byte.is_ascii_digit()),
-            Part::Variable(_) => true,
-        };
-        if !template::parts(&text).iter().all(digits) {
+        let late = context.text(raw.trim());
+        if !context.may_be_a_number(&late) {
             context.note(Fate::LeftOut, "its time is no number of milliseconds");
             return None;
         }
-        return Some(Time::Late(format!("{}ms", context.text(raw.trim()))));
+        return Some(Time::Late(late + "ms"));
     };
     match plain.trim().parse::<f64>() {
         Ok(time_ms) if time_ms.is_finite() => Some(Time::Known(time_ms.clamp(0.0, 1e12))),

@@ -1,6 +1,6 @@
-//! The page at `/`: the figures an operator looks at first, without scripts.
+//! The page at `/plain`: the figures an operator looks at first, without scripts.
 
-use crate::Control;
+use crate::control::Control;
 use forebay_stats::{Counter, Gauges, Snapshot, Timing};
 use std::fmt::Write;
 

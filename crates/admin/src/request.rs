@@ -9,7 +9,7 @@
 
 use crate::answer::Answer;
 use forebay_http::head::HeadLimits;
-use forebay_http::{FieldId, Method, RequestHead, framing};
+use forebay_http::{FieldId, RequestHead, framing};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// A head beyond these gets 414 or 431.
@@ -19,8 +19,9 @@ pub(crate) const LIMITS: HeadLimits = HeadLimits {
     fields: 64,
 };
 
-/// Refuses what is malformed, misdirected or forged.
-pub(crate) fn check(head: &RequestHead) -> Result<(), Answer> {
+/// Refuses what is malformed, misdirected or forged. `names` are those that
+/// `Host` may have beside IP addresses and `localhost`.
+pub(crate) fn check(head: &RequestHead, names: &[String]) -> Result<(), Answer> {
     if let Err(error) = framing::request_body(&head.fields, head.http10) {
         return Err(Answer::refusal(error.status(), error.message()));
     }
@@ -33,22 +34,58 @@ pub(crate) fn check(head: &RequestHead) -> Result<(), Answer> {
     ) {
         // RFC 9112 section 3.2 asks for it from HTTP/1.1 on; a browser always sends it.
         (0, _) if head.http10 => {}
-        (1, Some(host)) if is_local_name(host) => {}
+        (1, Some(host)) if is_local_name(host) || is_one_of(host, names) => {}
         (1, Some(_)) => {
             return Err(Answer::refusal(
                 421,
-                "ask by IP address or as localhost: other names are not served here",
+                "ask by IP address, as localhost, or by a name in admin.hosts: other names are not served here",
             ));
         }
         _ => return Err(Answer::refusal(400, "exactly one Host field is needed")),
     }
-    if head.method == Method::Post && !is_same_origin(head) {
+    if is_forged(head) {
         return Err(Answer::refusal(
             403,
             "requests made by other web pages are refused",
         ));
     }
     Ok(())
+}
+
+/// Whether another web page has made this request, where it matters: where
+/// something changes, and in the API, whose answers no page of elsewhere needs.
+fn is_forged(head: &RequestHead) -> bool {
+    let is_api = head.target.starts_with(b"/api/");
+    if head.method.is_get_or_head() && !is_api {
+        return false;
+    }
+    let is_own = |site: &[u8]| site == b"same-origin" || site == b"none";
+    !is_same_origin(head) || !head.fields.named(b"sec-fetch-site").all(is_own)
+}
+
+/// Whether the body is said to be JSON; a form of another page cannot say so.
+pub(crate) fn is_json(head: &RequestHead) -> bool {
+    let value = head.fields.only(FieldId::ContentType).unwrap_or_default();
+    let media_type = value.split(|byte| *byte == b';').next().unwrap_or_default();
+    media_type
+        .trim_ascii()
+        .eq_ignore_ascii_case(b"application/json")
+}
+
+/// Whether the client waits to be told that it may send its body (RFC 9110
+/// section 10.1.1).
+pub(crate) fn expects_continue(head: &RequestHead) -> bool {
+    let mut expectations = head.fields.named(b"expect");
+    !head.http10 && expectations.any(|value| value.eq_ignore_ascii_case(b"100-continue"))
+}
+
+/// Whether `Host`, without its port, is one of `names`.
+fn is_one_of(host: &[u8], names: &[String]) -> bool {
+    let end = host.iter().position(|byte| *byte == b':');
+    let (name, port) = host.split_at(end.unwrap_or(host.len()));
+    let is_port = port.is_empty() || port[1..].iter().all(u8::is_ascii_digit);
+    let is_name = |own: &String| own.as_bytes().eq_ignore_ascii_case(name);
+    is_port && names.iter().any(is_name)
 }
 
 /// Whether `Host` is an IP address or `localhost`, with or without a port.
@@ -73,8 +110,10 @@ fn is_local_name(host: &[u8]) -> bool {
 fn is_same_origin(head: &RequestHead) -> bool {
     let host = head.fields.get(FieldId::Host).unwrap_or_default();
     head.fields.named(b"origin").all(|origin| {
-        origin
-            .strip_prefix(b"http://")
+        let host_of = |scheme| origin.strip_prefix(scheme);
+        // `https` where a proxy in front of us speaks TLS.
+        host_of(&b"http://"[..])
+            .or_else(|| host_of(b"https://"))
             .is_some_and(|from| from.eq_ignore_ascii_case(host))
     })
 }
@@ -89,7 +128,9 @@ mod tests {
         head.parse(text.replace('\n', "\r\n").as_bytes(), &LIMITS)
             .unwrap()
             .unwrap();
-        check(&head).err().map_or(200, |answer| answer.status)
+        check(&head, &["admin.example".into()])
+            .err()
+            .map_or(200, |answer| answer.status)
     }
 
     #[test]
@@ -130,6 +171,9 @@ mod tests {
     fn the_form_of_a_request() {
         assert_eq!(status("GET / HTTP/1.1\nHost: localhost\n\n"), 200);
         assert_eq!(status("GET / HTTP/1.0\n\n"), 200);
+        assert_eq!(status("GET / HTTP/1.1\nHost: Admin.example:81\n\n"), 200);
+        assert_eq!(status("GET / HTTP/1.1\nHost: admin.example:8x\n\n"), 421);
+        assert_eq!(status("GET / HTTP/1.1\nHost: x.admin.example\n\n"), 421);
         assert_eq!(status("GET / HTTP/1.1\n\n"), 400);
         assert_eq!(
             status("GET / HTTP/1.1\nHost: localhost\nHost: localhost\n\n"),
@@ -162,5 +206,23 @@ mod tests {
             post("Origin: http://127.0.0.1:81\nOrigin: http://evil.example\n"),
             403
         );
+    }
+
+    #[test]
+    fn the_api_answers_no_other_page_even_to_look() {
+        let get = |path: &str, fields: &str| {
+            status(&format!(
+                "GET {path} HTTP/1.1\nHost: localhost:81\n{fields}\n"
+            ))
+        };
+        assert_eq!(get("/api/v1/log", ""), 200);
+        assert_eq!(get("/api/v1/log", "Sec-Fetch-Site: same-origin\n"), 200);
+        assert_eq!(get("/api/v1/log", "Sec-Fetch-Site: none\n"), 200);
+        assert_eq!(get("/api/v1/log", "Sec-Fetch-Site: cross-site\n"), 403);
+        assert_eq!(get("/api/v1/log", "Sec-Fetch-Site: same-site\n"), 403);
+        assert_eq!(get("/api/v1/log", "Origin: http://evil.example\n"), 403);
+        assert_eq!(get("/api/v1/log", "Origin: https://localhost:81\n"), 200);
+        // A link to the page itself may be anywhere.
+        assert_eq!(get("/", "Sec-Fetch-Site: cross-site\n"), 200);
     }
 }

@@ -5,7 +5,7 @@ use forebay_admin::{Admin, Control, start};
 use forebay_stats::{Counter, Gauges, Registry, Snapshot};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
@@ -57,7 +57,11 @@ fn running() -> Running {
         reload_started: started,
         reload_result: Mutex::new(result),
     };
-    let admin = start("127.0.0.1:0".parse().unwrap(), Arc::new(control)).unwrap();
+    let admin = start(
+        "127.0.0.1:0".parse::<SocketAddr>().unwrap(),
+        Arc::new(control),
+    )
+    .unwrap();
     Running {
         admin,
         reload_started,
@@ -131,8 +135,8 @@ fn status_is_json_with_figures_and_the_state_of_pools() {
 }
 
 #[test]
-fn the_page_shows_figures_and_escapes_what_it_shows() {
-    let (status, head, body) = running().ask("GET", "/");
+fn the_plain_page_shows_figures_and_escapes_what_it_shows() {
+    let (status, head, body) = running().ask("GET", "/plain");
     assert_eq!(status, 200);
     assert!(
         head.contains("text/html") && head.contains("Content-Security-Policy: default-src 'none'"),
@@ -351,7 +355,11 @@ impl Control for Moving {
 #[test]
 fn a_reload_that_ends_the_address_it_came_by_does_not_lock_up() {
     let control = Arc::new(Moving::default());
-    let admin = start("127.0.0.1:0".parse().unwrap(), control.clone()).unwrap();
+    let admin = start(
+        "127.0.0.1:0".parse::<SocketAddr>().unwrap(),
+        control.clone(),
+    )
+    .unwrap();
     let address = admin.address();
     *control.admin.lock().unwrap() = Some(admin);
     let mut stream = TcpStream::connect(address).unwrap();

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Budget {
     used: AtomicU64,
     limit: AtomicU64,
+    leaving: AtomicU64,
 }
 
 impl Budget {
@@ -20,6 +21,7 @@ impl Budget {
         Arc::new(Self {
             used: AtomicU64::new(0),
             limit: AtomicU64::new(limit),
+            leaving: AtomicU64::new(0),
         })
     }
 
@@ -38,9 +40,45 @@ impl Budget {
         self.limit.store(limit, Relaxed);
     }
 
-    /// Bytes in use beyond what is allowed.
+    /// Bytes in use that are given back without anybody's doing: they are being written to disk.
+    pub fn leaving(&self) -> u64 {
+        self.leaving.load(Relaxed)
+    }
+
+    /// Bytes in use beyond what is allowed, without those that are leaving.
     pub fn excess(&self) -> u64 {
-        self.used().saturating_sub(self.limit())
+        self.used()
+            .saturating_sub(self.leaving())
+            .saturating_sub(self.limit())
+    }
+}
+
+/// Bytes that are on their way out of a budget, until dropped.
+#[derive(Debug)]
+pub(crate) struct Leaving {
+    budget: Arc<Budget>,
+    bytes: u64,
+}
+
+impl Leaving {
+    pub(crate) fn new(budget: &Arc<Budget>, bytes: u64) -> Self {
+        budget.leaving.fetch_add(bytes, Relaxed);
+        Self {
+            budget: Arc::clone(budget),
+            bytes,
+        }
+    }
+}
+
+impl Leaving {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.budget.leaving.fetch_sub(self.bytes, Relaxed);
     }
 }
 

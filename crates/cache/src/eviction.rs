@@ -38,14 +38,17 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    pub(crate) fn insert(&mut self, item: Item) {
-        if self.ghost_set.remove(&item.hash) {
+    /// Adds an object. Returns whether it is remembered: it left lately, and was missed.
+    pub(crate) fn insert(&mut self, item: Item) -> bool {
+        let remembered = self.ghost_set.remove(&item.hash);
+        if remembered {
             self.main_bytes += item.bytes;
             self.main.push_back(item);
         } else {
             self.small_bytes += item.bytes;
             self.small.push_back(item);
         }
+        remembered
     }
 
     /// The next object to go. `standing` tells of an item; `cool` notes that a

@@ -17,15 +17,17 @@ use parking_lot::Mutex;
 
 use crate::body::Body;
 use crate::budget::{Budget, Charge, allocated};
+use crate::disk::Disk;
 use crate::eviction::{Item, Queues, Standing};
 use crate::flight::{Flight, Landing, Lead, Waiter};
-use crate::groups::Groups;
 use crate::key::Key;
 use crate::object::{Content, Draft, ENTRY_BYTES, Object};
+use crate::purge::{Purges, Verdict};
 use crate::ranges::Ranges;
 
-/// How many parts the index has; a power of two.
-const SHARDS: usize = 64;
+/// How many parts the index has; a power of two. So many that one with a thousandth of all
+/// objects can be walked through under its lock.
+const SHARDS: usize = 1024;
 
 /// The id of no object: an item of the queues that has it is a [`Shun`].
 const MARK: u64 = 0;
@@ -50,10 +52,13 @@ pub struct Cache {
     shards: Box<[Mutex<Shard>]>,
     queues: Mutex<Queues>,
     budget: Arc<Budget>,
-    groups: Groups,
+    purges: Arc<Purges>,
+    disk: Option<Arc<Disk>>,
     seed: u64,
     next_id: AtomicU64,
     objects: AtomicU64,
+    /// Purges up to this moment are forgotten: what was asked for before comes too late.
+    retired: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -112,16 +117,30 @@ pub enum Turn {
 }
 
 impl Cache {
-    /// An empty cache of `memory_bytes`; `seed` is secret and random.
+    /// An empty cache of `memory_bytes`, without a disk; `seed` is secret and random.
     pub fn new(memory_bytes: u64, seed: u64) -> Arc<Self> {
+        let budget = Budget::new(memory_bytes);
+        Self::with(budget, seed, Arc::new(Purges::new(seed)), None)
+    }
+
+    /// A cache of that budget over a disk. `seed` and `purges` are those that the disk was
+    /// written with, if anything is on it.
+    pub fn with(
+        budget: Arc<Budget>,
+        seed: u64,
+        purges: Arc<Purges>,
+        disk: Option<Arc<Disk>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            budget: Budget::new(memory_bytes),
-            groups: Groups::new(seed),
+            budget,
+            purges,
+            disk,
             seed,
             next_id: AtomicU64::new(1),
             queues: Mutex::default(),
             objects: AtomicU64::new(0),
+            retired: AtomicU64::new(0),
         })
     }
 
@@ -130,9 +149,14 @@ impl Cache {
         &self.budget
     }
 
-    /// The cache groups.
-    pub fn groups(&self) -> &Groups {
-        &self.groups
+    /// What was purged.
+    pub fn purges(&self) -> &Arc<Purges> {
+        &self.purges
+    }
+
+    /// The disk tier, if there is one.
+    pub fn disk(&self) -> Option<&Arc<Disk>> {
+        self.disk.as_ref()
     }
 
     /// Objects in the index.
@@ -165,11 +189,25 @@ impl Cache {
         }
     }
 
-    /// Whether the object was invalidated, itself or with one of its groups.
+    /// What purges and unsafe requests made of the object. One load and a comparison while
+    /// nothing was purged since it was last asked for.
     #[inline]
+    pub fn verdict(&self, object: &Object) -> Verdict {
+        let purged = if object.seen.is_current(self.purges.moment()) {
+            Verdict::Current
+        } else {
+            self.purges.check(&object.seen, &object.subject())
+        };
+        if object.is_invalid() {
+            purged.max(Verdict::Invalid)
+        } else {
+            purged
+        }
+    }
+
+    /// Whether the object may not be used without the origin's word.
     pub fn is_invalid(&self, object: &Object) -> bool {
-        object.is_invalid()
-            || (!object.groups.is_empty() && !self.groups.are_current(&object.groups))
+        self.verdict(object) >= Verdict::Invalid
     }
 
     /// Decides who asks the origin for `key`; `known` is the object the caller could not use.
@@ -249,25 +287,28 @@ impl Cache {
         lead: Option<Lead>,
         limits: &Limits,
     ) -> (Arc<Object>, u64) {
-        let id = self.next_id.fetch_add(1, Relaxed);
+        let too_late = draft.asked < self.retired.load(Relaxed);
         let object = Arc::new(Object::new(
             draft,
-            id,
+            self.new_id(),
             key.hash,
             key.text.len(),
             &self.budget,
         ));
-        let outdated = lead.as_ref().is_some_and(Lead::is_outdated);
+        let outdated = too_late || lead.as_ref().is_some_and(Lead::is_outdated);
         if outdated {
             // Those who waited may have asked after the change: it is not for them.
             object.invalidate();
         } else {
             self.put(key, Arc::clone(&object), limits);
+            if let Some(disk) = &self.disk {
+                disk.replaced(&object);
+            }
         }
         if let Some(mut lead) = lead {
             lead.finish(Landing::Stored(Arc::clone(&object)));
         }
-        let complete = object.whole().is_none_or(|body| body.whole().is_some());
+        let complete = object.whole().is_none_or(|body| body.is_complete());
         let evicted = if complete && !outdated {
             self.settle(&object)
         } else {
@@ -276,7 +317,11 @@ impl Cache {
         (object, evicted)
     }
 
-    fn put(&self, key: &Key<'_>, object: Arc<Object>, limits: &Limits) {
+    pub(crate) fn new_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Relaxed)
+    }
+
+    pub(crate) fn put(&self, key: &Key<'_>, object: Arc<Object>, limits: &Limits) {
         let mut gone = Vec::new();
         let mut shard = self.shard(key.hash).lock();
         let entry = shard.entry_or_new(key);
@@ -310,7 +355,9 @@ impl Cache {
             id: object.id,
             bytes: object.memory_bytes(),
         };
-        self.enqueue(item);
+        if self.enqueue(item) {
+            object.set_wanted();
+        }
         self.make_room()
     }
 
@@ -324,10 +371,140 @@ impl Cache {
         }
     }
 
+    /// Takes an object that was purged out of the index, and off the disk.
+    pub fn remove_purged(&self, object: &Arc<Object>) {
+        self.remove(object);
+        if let Some(disk) = &self.disk {
+            disk.replaced(object);
+        }
+    }
+
+    /// Gives up what lies under the hash of a key that was purged. Returns how many objects that
+    /// were, in memory and on disk.
+    pub fn purged_key(&self, hash: u64) -> u64 {
+        let mut shard = self.shard(hash).lock();
+        let of_key = shard.table.iter_hash(hash);
+        let of_key = of_key.filter(|entry| entry.hash == hash);
+        let objects: Vec<Arc<Object>> = of_key.flat_map(|entry| &entry.variants).cloned().collect();
+        if let Some(entry) = shard.table.find_mut(hash, |entry| entry.hash == hash)
+            && let Some(flight) = &entry.flight
+        {
+            flight.invalidated.store(true, Relaxed);
+        }
+        drop(shard);
+        let gone = objects.iter().filter(|object| self.is_gone(object));
+        gone.for_each(|object| self.remove_purged(object));
+        let only_on_disk = self.disk.as_ref().map_or(0, |disk| {
+            let in_memory: Vec<u32> = objects.iter().map(|object| object.variant()).collect();
+            let found = disk.find(hash);
+            let others = found
+                .iter()
+                .filter(|(id, _)| !in_memory.contains(&id.variant));
+            others.count()
+        });
+        (objects.len() + only_on_disk) as u64
+    }
+
+    /// Calls `each` for every object in memory, with the text of its key. A part of the index is
+    /// locked meanwhile: it has to be quick.
+    pub fn each(&self, mut each: impl FnMut(&[u8], &Arc<Object>)) {
+        for shard in &self.shards {
+            for entry in &shard.lock().table {
+                entry
+                    .variants
+                    .iter()
+                    .for_each(|object| each(&entry.key, object));
+            }
+        }
+    }
+
+    /// Every variant in memory under a key, the newest last.
+    pub fn variants(&self, key: &Key<'_>) -> Vec<Arc<Object>> {
+        let shard = self.shard(key.hash).lock();
+        let entry = shard.entry(key.hash, key.text);
+        entry.map_or_else(Vec::new, |entry| entry.variants.clone())
+    }
+
+    /// Looks at everything in memory that was not looked at since the last purge, removes what
+    /// is gone, and forgets purges that everything was looked at for. Returns how many objects
+    /// were removed. It takes a while.
+    pub fn tidy(&self) -> u64 {
+        let moment = self.purges.moment();
+        if moment == self.retired.load(Relaxed) || self.purges.is_empty() {
+            return 0;
+        }
+        let mut gone = Vec::new();
+        self.each(|_, object| {
+            if !object.seen.is_current(moment) {
+                gone.push(Arc::clone(object));
+            }
+        });
+        // Judged outside of the lock: expressions take their time.
+        gone.retain(|object| self.is_gone(object));
+        gone.iter().for_each(|object| self.remove_purged(object));
+        let on_disk = self.disk.as_ref().map_or(u64::MAX, |disk| disk.tidied());
+        let retired = moment.min(on_disk);
+        // First the floor: an answer that is under way must not miss what is forgotten.
+        self.retired.fetch_max(retired, Relaxed);
+        if let Err(error) = self.purges.retire(retired) {
+            tracing::warn!("purges that are not needed any more stay in the journal: {error}");
+        }
+        gone.len() as u64
+    }
+
+    /// Whether an object was purged for good.
+    pub(crate) fn is_gone(&self, object: &Object) -> bool {
+        self.verdict(object) == Verdict::Gone
+    }
+
+    /// Whether another object is in memory in the place of this one.
+    pub(crate) fn is_outdated(&self, key: &[u8], object: &Object) -> bool {
+        let shard = self.shard(object.hash).lock();
+        shard.entry(object.hash, key).is_some_and(|entry| {
+            entry
+                .variants
+                .iter()
+                .any(|other| other.id != object.id && other.variant() == object.variant())
+        })
+    }
+
+    /// The disk does not have this object any more: what is in memory of it has to be written
+    /// again when it leaves, and what is only on disk is gone.
+    pub(crate) fn left_disk(&self, id: forebay_store::Id) {
+        let shard = self.shard(id.key).lock();
+        let of_key: Vec<Arc<Object>> = shard
+            .table
+            .iter_hash(id.key)
+            .filter(|entry| entry.hash == id.key)
+            .flat_map(|entry| &entry.variants)
+            .filter(|object| object.variant() == id.variant && object.is_on_disk())
+            .cloned()
+            .collect();
+        drop(shard);
+        for object in of_key {
+            object.set_on_disk(false);
+            if object.whole().is_some_and(|body| body.is_on_disk()) {
+                self.remove(&object);
+            }
+        }
+    }
+
+    /// The disk has failed: nothing is on it any more.
+    pub(crate) fn forget_disk(&self) {
+        let mut lost = Vec::new();
+        self.each(|_, object| {
+            object.set_on_disk(false);
+            if object.whole().is_some_and(|body| body.is_on_disk()) {
+                lost.push(Arc::clone(object));
+            }
+        });
+        lost.iter().for_each(|object| self.remove(object));
+    }
+
     /// Puts a new head over the body of `old`, where `old` still is in the index.
     pub fn refresh(&self, old: &Arc<Object>, key: &Key<'_>, draft: Draft<'_>) -> Arc<Object> {
         let new = Object::new(draft, old.id, old.hash, key.text.len(), &self.budget);
-        new.set_heat(old.heat());
+        new.inherit(old);
         let new = Arc::new(new);
         let mut shard = self.shard(old.hash).lock();
         let slot = shard
@@ -404,6 +581,14 @@ impl Cache {
     /// Makes everything under `key` invalid, also what is being fetched now.
     /// Returns how many objects were valid before.
     pub fn invalidate(&self, key: &Key<'_>) -> usize {
+        let on_disk = self
+            .disk
+            .as_ref()
+            .map_or(0, |disk| disk.invalidate(key.hash));
+        self.invalidate_in_memory(key).max(on_disk)
+    }
+
+    fn invalidate_in_memory(&self, key: &Key<'_>) -> usize {
         let mut shard = self.shard(key.hash).lock();
         let found = shard.table.find_mut(key.hash, |entry| {
             entry.hash == key.hash && *entry.key == *key.text
@@ -432,9 +617,12 @@ impl Cache {
             }
             let taken = shard.take(item.hash, item.id);
             drop(shard);
-            if let Some(object) = taken {
+            if let Some((object, key)) = taken {
                 excess = excess.saturating_sub(object.memory_bytes());
                 evicted += 1;
+                if let Some(disk) = &self.disk {
+                    disk.offer(object, key);
+                }
             }
         }
         self.objects.fetch_sub(evicted, Relaxed);
@@ -486,10 +674,12 @@ impl Cache {
         self.make_room();
     }
 
-    fn enqueue(&self, item: Item) {
+    /// Returns whether it left lately and came back.
+    fn enqueue(&self, item: Item) -> bool {
         let mut queues = self.queues.lock();
-        queues.insert(item);
+        let remembered = queues.insert(item);
         queues.tidy(|item| self.standing(item) != Standing::Gone);
+        remembered
     }
 
     pub(crate) fn end_flight(&self, hash: u64, key: &[u8], flight: &Arc<Flight>) {
@@ -569,18 +759,22 @@ impl Shard {
         bytes
     }
 
-    /// Takes the object with this id out, and its entry when nothing is left in it.
-    fn take(&mut self, hash: u64, id: u64) -> Option<Arc<Object>> {
+    /// Takes the object with this id out, and its entry when nothing is left in it. Also gives
+    /// the text of its key.
+    fn take(&mut self, hash: u64, id: u64) -> Option<(Arc<Object>, Box<[u8]>)> {
         let same = |entry: &Entry| entry.hash == hash && entry.position(id).is_some();
         let Slot::Occupied(mut slot) = self.table.entry(hash, same, |entry| entry.hash) else {
             return None;
         };
         let entry = slot.get_mut();
-        let object = entry.position(id).map(|at| entry.variants.remove(at));
-        if entry.is_idle() {
-            slot.remove();
-        }
-        object
+        let at = entry.position(id)?;
+        let object = entry.variants.remove(at);
+        let key = if entry.is_idle() {
+            slot.remove().0.key
+        } else {
+            entry.key.clone()
+        };
+        Some((object, key))
     }
 }
 

@@ -7,18 +7,22 @@
 //! - [`key`], [`vary`]: what a request asks for, and which variant answers it
 //! - [`object`], [`body`], [`ranges`]: what is stored
 //! - [`index`]: where; [`flight`]: one fetch per key at a time
-//! - [`groups`]: many objects made invalid at once
+//! - [`purge`]: many objects made stale, invalid or gone at once
+//! - [`disk`]: what memory does not hold, kept over a restart
 //! - [`budget`]: what it all may take
 
 pub mod body;
 pub mod budget;
+pub mod disk;
 mod eviction;
 pub mod flight;
-pub mod groups;
+pub mod glimpse;
 pub mod index;
 pub mod key;
 pub mod merge;
 pub mod object;
+pub mod popular;
+pub mod purge;
 pub mod ranges;
 pub mod terms;
 pub mod vary;

@@ -11,7 +11,7 @@
 //! hit copies it and formats only what depends on the moment.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
 use forebay_config::settings::Policy;
 use forebay_http::fields::{FieldId, Fields, write_line};
@@ -21,7 +21,7 @@ use forebay_http::{ResponseHead, conditional};
 
 use crate::body::Body;
 use crate::budget::{Budget, Charge, allocated};
-use crate::groups::Mark;
+use crate::purge::{Seen, Subject};
 use crate::ranges::Ranges;
 use crate::terms::Terms;
 use crate::vary::Selector;
@@ -39,12 +39,53 @@ pub struct Object {
     /// How it may be used.
     pub terms: Terms,
     pub(crate) selector: Option<Selector>,
-    pub(crate) groups: Box<[Mark]>,
+    url: Url,
+    tags: Box<[u64]>,
+    /// What purges did to it.
+    pub(crate) seen: Seen,
+    /// An unsafe request changed the resource.
+    invalid: AtomicBool,
     /// Its body, or the parts of it that are known.
     pub content: Content,
+    hits: AtomicU32,
     hot: AtomicU8,
-    invalid: AtomicBool,
-    _charge: Charge,
+    /// It was stored before, and missed since.
+    wanted: AtomicBool,
+    /// The disk has it as it is.
+    on_disk: AtomicBool,
+    charge: Charge,
+}
+
+/// The host and the target that a response was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Url {
+    text: Box<[u8]>,
+    host_len: usize,
+}
+
+impl Url {
+    /// `host` with its port if that is not the usual one, `target` with its query.
+    pub fn new(host: &[u8], target: &[u8]) -> Self {
+        Self {
+            text: [host, target].concat().into(),
+            host_len: host.len(),
+        }
+    }
+
+    /// The host.
+    pub fn host(&self) -> &[u8] {
+        &self.text[..self.host_len]
+    }
+
+    /// Path and query.
+    pub fn target(&self) -> &[u8] {
+        &self.text[self.host_len..]
+    }
+
+    /// Both.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
 }
 
 /// What is stored of a body.
@@ -65,18 +106,53 @@ pub struct Draft<'a> {
     pub terms: Terms,
     /// What selects it.
     pub selector: Option<Selector>,
-    /// Cache groups it belongs to.
-    pub groups: Box<[Mark]>,
+    /// What was asked for.
+    pub url: Url,
+    /// Its tags and cache groups, as [`purge::Purges`] numbers them.
+    pub tags: Box<[u64]>,
+    /// How many purges there had been when it was asked for.
+    pub asked: u64,
     /// Names of fields that must not be kept (`private="…"`, `no-cache="…"`), in lower case.
     pub withheld: &'a [Box<str>],
     /// Its body.
     pub content: Content,
 }
 
+/// A run of the head's bytes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Span {
-    start: u32,
-    len: u32,
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+impl Span {
+    /// The bytes it stands for; `None` for an empty one.
+    pub(crate) fn of(self, head: &[u8]) -> Option<&[u8]> {
+        let start = self.start as usize;
+        (self.len > 0).then(|| &head[start..start + self.len as usize])
+    }
+
+    /// Whether it stands for bytes of a head of that length.
+    pub(crate) fn is_within(self, head_len: usize) -> bool {
+        self.start as usize + self.len as usize <= head_len
+    }
+}
+
+/// Everything an object is made of, its head in the form it is kept in.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) id: u64,
+    pub(crate) hash: u64,
+    pub(crate) status: u16,
+    pub(crate) head: Box<[u8]>,
+    pub(crate) etag: Span,
+    pub(crate) language: Span,
+    pub(crate) terms: Terms,
+    pub(crate) selector: Option<Selector>,
+    pub(crate) url: Url,
+    pub(crate) tags: Box<[u64]>,
+    pub(crate) seen: Seen,
+    pub(crate) content: Content,
 }
 
 impl Object {
@@ -90,15 +166,7 @@ impl Object {
         let mut head = Vec::with_capacity(512);
         let (etag, language) = write_head(&draft, &mut head);
         let head = head.into_boxed_slice();
-        let mut charge = Charge::new(budget);
-        let selector = draft.selector.as_ref().map_or(0, Selector::heap_bytes);
-        charge.set(
-            allocated(size_of::<Self>() + 16)
-                + allocated(head.len())
-                + allocated(key_len)
-                + (selector + draft.groups.len() * size_of::<Mark>() + ENTRY_BYTES) as u64,
-        );
-        Self {
+        let parts = Parts {
             id,
             hash,
             status: draft.response.status,
@@ -107,11 +175,44 @@ impl Object {
             language,
             terms: draft.terms,
             selector: draft.selector,
-            groups: draft.groups,
+            url: draft.url,
+            tags: draft.tags,
+            seen: Seen::new(draft.asked),
             content: draft.content,
-            hot: AtomicU8::new(0),
+        };
+        Self::of_parts(parts, key_len, budget)
+    }
+
+    /// An object of all that it is made of.
+    pub(crate) fn of_parts(parts: Parts, key_len: usize, budget: &Arc<Budget>) -> Self {
+        let mut charge = Charge::new(budget);
+        let selector = parts.selector.as_ref().map_or(0, Selector::heap_bytes);
+        charge.set(
+            allocated(size_of::<Self>() + 16)
+                + allocated(parts.head.len())
+                + allocated(key_len)
+                + allocated(parts.url.text.len())
+                + (selector + parts.tags.len() * size_of::<u64>() + ENTRY_BYTES) as u64,
+        );
+        Self {
+            id: parts.id,
+            hash: parts.hash,
+            status: parts.status,
+            head: parts.head,
+            etag: parts.etag,
+            language: parts.language,
+            terms: parts.terms,
+            selector: parts.selector,
+            url: parts.url,
+            tags: parts.tags,
+            seen: parts.seen,
             invalid: AtomicBool::new(false),
-            _charge: charge,
+            content: parts.content,
+            hits: AtomicU32::new(0),
+            hot: AtomicU8::new(0),
+            wanted: AtomicBool::new(false),
+            on_disk: AtomicBool::new(false),
+            charge,
         }
     }
 
@@ -126,6 +227,21 @@ impl Object {
     #[inline]
     pub fn head(&self) -> &[u8] {
         &self.head[..self.head.len() - 2]
+    }
+
+    /// [`Object::head`] with the empty line.
+    pub(crate) fn head_with_end(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// Where its entity tag and its language stand in the head.
+    pub(crate) fn spans(&self) -> [Span; 2] {
+        [self.etag, self.language]
+    }
+
+    /// What selects it among the variants of its key.
+    pub(crate) fn selector(&self) -> Option<&Selector> {
+        self.selector.as_ref()
     }
 
     /// The fields of the head one after the other, read without allocating: kind, name, value.
@@ -157,7 +273,8 @@ impl Object {
 
     /// Its entity tag, if it has a valid one.
     pub fn etag(&self) -> Option<&[u8]> {
-        self.span(self.etag)
+        self.etag
+            .of(&self.head)
             .filter(|etag| conditional::is_valid_etag(etag))
     }
 
@@ -168,7 +285,7 @@ impl Object {
 
     /// Its Content-Language.
     pub fn language(&self) -> Option<&[u8]> {
-        self.span(self.language)
+        self.language.of(&self.head)
     }
 
     /// Whether a request for its key selects it (RFC 9111 section 4.1).
@@ -199,13 +316,21 @@ impl Object {
         }
     }
 
-    /// Notes a hit. One relaxed load, and a store only until it counts as hot.
+    /// Notes a hit. Two relaxed loads and stores: a hit that two workers count at once may count
+    /// as one, which is cheaper than a count they both wait for.
     #[inline]
     pub fn touch(&self) {
+        let hits = self.hits.load(Relaxed);
+        self.hits.store(hits.wrapping_add(1), Relaxed);
         let hot = self.hot.load(Relaxed);
         if hot < HOTTEST {
             self.hot.store(hot + 1, Relaxed);
         }
+    }
+
+    /// How often it was served since it was stored, about.
+    pub fn hits(&self) -> u64 {
+        u64::from(self.hits.load(Relaxed))
     }
 
     pub(crate) fn heat(&self) -> u8 {
@@ -216,7 +341,42 @@ impl Object {
         self.hot.store(heat, Relaxed);
     }
 
-    /// Whether it must be validated before use because something changed the resource.
+    /// What was asked for.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Its tags and cache groups, as the purges number them.
+    pub fn tags(&self) -> &[u64] {
+        &self.tags
+    }
+
+    /// The names of the fields that chose it among the variants of its key.
+    pub fn vary(&self) -> impl Iterator<Item = &[u8]> {
+        self.selector.iter().flat_map(Selector::names)
+    }
+
+    /// The number of this variant among those of its key; 0 when the response does not vary.
+    pub(crate) fn variant(&self) -> u32 {
+        self.selector.as_ref().map_or(0, Selector::fingerprint)
+    }
+
+    /// Whether somebody asked for it again after it was stored.
+    pub(crate) fn was_used(&self) -> bool {
+        self.hits() > 0 || self.wanted.load(Relaxed)
+    }
+
+    pub(crate) fn set_wanted(&self) {
+        self.wanted.store(true, Relaxed);
+    }
+
+    /// Takes over what is known of an object that it stands in for.
+    pub(crate) fn inherit(&self, other: &Self) {
+        self.hits.store(other.hits.load(Relaxed), Relaxed);
+        self.set_heat(other.heat());
+    }
+
+    /// Whether it must be validated before its next use, because something changed the resource.
     #[inline]
     pub fn is_invalid(&self) -> bool {
         self.invalid.load(Relaxed)
@@ -226,18 +386,36 @@ impl Object {
         !self.invalid.swap(true, Relaxed)
     }
 
+    /// Whether the disk has it as it is.
+    pub fn is_on_disk(&self) -> bool {
+        self.on_disk.load(Relaxed)
+    }
+
+    pub(crate) fn set_on_disk(&self, on_disk: bool) {
+        self.on_disk.store(on_disk, Relaxed);
+    }
+
+    /// What purges look at.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        Subject {
+            host: self.url.host(),
+            target: self.url.target(),
+            status: self.status,
+            fields: self,
+            key: self.hash,
+            tags: &self.tags,
+            asked: self.seen.asked(),
+            checked: self.seen.checked(),
+        }
+    }
+
     /// Bytes that go when it goes.
     pub fn memory_bytes(&self) -> u64 {
         let content = match &self.content {
             Content::Whole(body) => body.memory_bytes(),
             Content::Ranges(ranges) => ranges.memory_bytes(),
         };
-        self._charge.bytes() + content
-    }
-
-    fn span(&self, span: Span) -> Option<&[u8]> {
-        let start = span.start as usize;
-        (span.len > 0).then(|| &self.head[start..start + span.len as usize])
+        self.charge.bytes() + content
     }
 }
 

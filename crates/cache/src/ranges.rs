@@ -30,6 +30,33 @@ impl Ranges {
         ranges
     }
 
+    /// Parts that were read from disk: disjoint, in order, within `complete`; `None` otherwise.
+    pub(crate) fn of_parts(
+        budget: &Arc<Budget>,
+        complete: u64,
+        parts: Vec<(u64, Bytes)>,
+    ) -> Option<Self> {
+        let mut end = 0;
+        for (first, bytes) in &parts {
+            if *first < end || bytes.is_empty() {
+                return None;
+            }
+            end = first.checked_add(bytes.len() as u64)?;
+        }
+        let mut ranges = Self {
+            complete,
+            parts,
+            charge: Charge::new(budget),
+        };
+        ranges.count();
+        (end <= complete).then_some(ranges)
+    }
+
+    /// The parts in order, each with the offset of its first byte.
+    pub(crate) fn parts(&self) -> &[(u64, Bytes)] {
+        &self.parts
+    }
+
     /// These parts and those of `other`, which belong to the same representation.
     pub fn combined(&self, other: &Self) -> Self {
         let mut ranges = Self {

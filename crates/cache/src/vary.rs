@@ -1,10 +1,12 @@
 //! Variants: which stored response of a key answers a request (RFC 9111 section 4.1).
 
 use std::cell::RefCell;
+use std::hash::Hasher;
 
 use forebay_config::settings::Policy;
 use forebay_http::fields::{FieldId, Fields, each_member};
 use forebay_http::negotiate;
+use rapidhash::fast::RapidHasher;
 
 thread_local! {
     /// Room for the values of the request being compared: a hit must not allocate.
@@ -73,6 +75,32 @@ impl Selector {
         let only_language = self.names.len() == 1 && &*self.names[0] == b"accept-language";
         only_language
             && negotiate::language_selected(request.all(FieldId::AcceptLanguage), language)
+    }
+
+    /// The names of the fields, in lower case.
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// The values in normal form.
+    pub(crate) fn values(&self) -> &[u8] {
+        &self.values
+    }
+
+    /// A number that two selectors hardly share; never 0. The same in every process.
+    pub(crate) fn fingerprint(&self) -> u32 {
+        let mut hasher = RapidHasher::new(0);
+        for name in self.names() {
+            hasher.write(name);
+            hasher.write_u8(0);
+        }
+        hasher.write(&self.values);
+        (hasher.finish() as u32).max(1)
+    }
+
+    /// A selector that was written down.
+    pub(crate) fn of_parts(names: Box<[Box<[u8]>]>, values: Box<[u8]>) -> Self {
+        Self { names, values }
     }
 
     /// Bytes held on the heap.

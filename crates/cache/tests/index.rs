@@ -8,7 +8,7 @@ use std::task::{Context, Waker};
 
 use forebay_cache::body::{Body, Writer};
 use forebay_cache::flight::Lead;
-use forebay_cache::object::{Content, Draft};
+use forebay_cache::object::{Content, Draft, Url};
 use forebay_cache::terms::Terms;
 use forebay_cache::vary::Selector;
 use forebay_cache::{Cache, Found, Limits, Object, Turn};
@@ -108,7 +108,9 @@ fn draft<'a>(head: &'a ResponseHead, variant: Option<u8>, body: Arc<Body>) -> Dr
         response: head,
         terms: terms(),
         selector,
-        groups: Box::default(),
+        url: Url::default(),
+        tags: Box::default(),
+        asked: 0,
         withheld: &[],
         content: Content::Whole(body),
     }

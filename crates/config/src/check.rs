@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::PathBuf;
 
 use crate::diagnostic::{Diagnostic, Level};
-use crate::draft::{CacheDraft, Draft, Share, SiteDraft, Spanned};
+use crate::draft::{AdminDraft, CacheDraft, DiskDraft, Draft, SiteDraft, Spanned};
 use crate::nearest::nearest;
-use crate::settings::{Cache, KeyPart, ListenAddress, Policy, Settings, Site};
+use crate::settings::{Admin, Cache, Disk, KeyPart, ListenAddress, Policy, Settings, Site};
 use crate::units::show_size;
 
 /// The largest object by default: an eighth of the memory, and at most this.
@@ -31,7 +32,8 @@ pub(crate) fn settings(draft: Draft, partial: bool, out: &mut Vec<Diagnostic>) -
             .into_iter()
             .map(|listen| listen.value)
             .collect(),
-        admin: draft.admin.map(|admin| admin.value),
+        admin: admin(draft.admin, out),
+        purge: draft.purge,
         limits: draft.limits,
         timeouts: draft.timeouts,
         cache,
@@ -69,12 +71,9 @@ fn something_to_do(draft: &Draft, out: &mut Vec<Diagnostic>) {
 /// Nobody can listen twice on one address.
 fn addresses(draft: &Draft, out: &mut Vec<Diagnostic>) {
     let mut seen: Vec<(&ListenAddress, &str)> = Vec::new();
-    let admin = draft.admin.as_ref().map(|admin| Spanned {
-        value: ListenAddress::Tcp(admin.value),
-        span: admin.span.clone(),
-    });
+    let admin = draft.admin.addresses.iter().map(|admin| (admin, "[admin]"));
     let listeners = draft.listen.iter().map(|listen| (listen, "[[listen]]"));
-    for (address, place) in listeners.chain(admin.iter().map(|admin| (admin, "[admin]"))) {
+    for (address, place) in listeners.chain(admin) {
         let any_port = matches!(address.value, ListenAddress::Tcp(tcp) if tcp.port() == 0);
         match seen.iter().find(|(other, _)| *other == &address.value) {
             Some((_, other)) if !any_port => {
@@ -135,35 +134,98 @@ fn heads(draft: &Draft, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// What is reached from elsewhere is not left open to everybody.
+fn admin(draft: AdminDraft, out: &mut Vec<Diagnostic>) -> Admin {
+    let admin = Admin {
+        addresses: draft
+            .addresses
+            .iter()
+            .map(|address| address.value.clone())
+            .collect(),
+        read_tokens: draft.read_tokens,
+        purge_tokens: draft.purge_tokens,
+        admin_tokens: draft.admin_tokens,
+        hosts: draft.hosts,
+    };
+    for address in draft.addresses.iter().filter(|_| !admin.has_tokens()) {
+        if let ListenAddress::Tcp(tcp) = &address.value
+            && !tcp.ip().to_canonical().is_loopback()
+        {
+            let message = format!("everybody who reaches {tcp} could administer this server");
+            out.push(
+                Diagnostic::error(address.span.clone(), message)
+                    .expected("a loopback address, or tokens")
+                    .suggest("write admin_tokens = [\"…\"] with a long random text"),
+            );
+        }
+    }
+    admin
+}
+
 fn cache(draft: &CacheDraft, policy: Policy, out: &mut Vec<Diagnostic>) -> Cache {
     let memory = draft.memory;
     let max_object_bytes = match &draft.max_object {
         None => default_max_object(memory),
-        Some(Spanned {
-            value: Share::Thousandths(part),
-            ..
-        }) => (u128::from(memory) * u128::from(*part) / 1000) as u64,
-        Some(Spanned {
-            value: Share::Bytes(bytes),
-            span,
-        }) => {
-            if *bytes > memory {
+        Some(share) => {
+            let bytes = share.value.of(memory);
+            if bytes > memory {
                 let message = format!(
                     "`cache.max_object` is more than `cache.memory` ({})",
                     show_size(memory)
                 );
                 let expected = "a part of it, such as \"10%\"";
-                out.push(Diagnostic::error(span.clone(), message).expected(expected));
+                out.push(Diagnostic::error(share.span.clone(), message).expected(expected));
             }
-            *bytes
+            bytes
         }
     };
     Cache {
         memory,
         max_object_bytes,
         hit_for_miss: draft.hit_for_miss,
+        tag_fields: draft.tag_fields.clone(),
+        disk: draft.disk.as_ref().map(|disk| self::disk(disk, out)),
         policy,
     }
+}
+
+/// The largest object on disk by default: an eighth of the size, and at most this.
+const MAX_ON_DISK: u64 = 1 << 30;
+
+/// The largest object on disk when nothing is said.
+pub(crate) fn default_max_on_disk(size: u64) -> u64 {
+    (size / 8).min(MAX_ON_DISK)
+}
+
+fn disk(draft: &DiskDraft, out: &mut Vec<Diagnostic>) -> Disk {
+    let mut disk = draft.disk.clone();
+    let size = disk.size_bytes;
+    disk.max_object_bytes = match &draft.max_object {
+        None => default_max_on_disk(size),
+        Some(share) => share.value.of(size),
+    };
+    if let Some(share) = &draft.max_object
+        && size > 0
+        && disk.max_object_bytes > size / 4
+    {
+        let message = format!(
+            "`cache.disk.max_object` is more than a quarter of `cache.disk.size` ({})",
+            show_size(size)
+        );
+        let expected = "a smaller part of it, such as \"10%\"";
+        out.push(Diagnostic::error(share.span.clone(), message).expected(expected));
+    }
+    for path in draft.path.iter().chain(&draft.more_paths) {
+        let directory = PathBuf::from(&path.value);
+        if disk.directories.contains(&directory) {
+            let message = format!("`{}` stands twice in [cache.disk]", path.value);
+            out.push(
+                Diagnostic::error(path.span.clone(), message).expected("different directories"),
+            );
+        }
+        disk.directories.push(directory);
+    }
+    disk
 }
 
 /// The largest object when nothing is said.

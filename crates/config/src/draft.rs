@@ -1,12 +1,11 @@
 //! What has been read of a file before the rules between settings are applied:
 //! the same as the settings, with the places where they were written.
 
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Duration;
 
 use crate::settings::{
-    Cache, Limits, ListenAddress, Log, PathRule, Policy, Pool, Server, Timeouts,
+    Cache, Disk, Limits, ListenAddress, Log, PathRule, Policy, Pool, Purge, Server, Timeouts,
 };
 
 /// A value and the bytes of the source it came from.
@@ -23,6 +22,16 @@ pub(crate) enum Share {
     Thousandths(u64),
 }
 
+impl Share {
+    /// How many bytes that is of `whole`.
+    pub(crate) fn of(self, whole: u64) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Thousandths(part) => (u128::from(whole) * u128::from(part) / 1000) as u64,
+        }
+    }
+}
+
 /// `[[listen]]`
 #[derive(Debug, Default)]
 pub(crate) struct ListenDraft {
@@ -32,7 +41,21 @@ pub(crate) struct ListenDraft {
 /// `[admin]`
 #[derive(Debug, Default)]
 pub(crate) struct AdminDraft {
-    pub(crate) address: Option<Spanned<SocketAddr>>,
+    pub(crate) addresses: Vec<Spanned<ListenAddress>>,
+    pub(crate) read_tokens: Vec<String>,
+    pub(crate) purge_tokens: Vec<String>,
+    pub(crate) admin_tokens: Vec<String>,
+    pub(crate) hosts: Vec<String>,
+}
+
+/// `[cache.disk]`
+#[derive(Debug, Default)]
+pub(crate) struct DiskDraft {
+    pub(crate) path: Option<Spanned<String>>,
+    pub(crate) more_paths: Vec<Spanned<String>>,
+    /// Everything else; a size of 0 was not written.
+    pub(crate) disk: Disk,
+    pub(crate) max_object: Option<Spanned<Share>>,
 }
 
 /// `[cache]` without its policy.
@@ -41,6 +64,8 @@ pub(crate) struct CacheDraft {
     pub(crate) memory: u64,
     pub(crate) max_object: Option<Spanned<Share>>,
     pub(crate) hit_for_miss: Duration,
+    pub(crate) tag_fields: Vec<String>,
+    pub(crate) disk: Option<DiskDraft>,
 }
 
 impl Default for CacheDraft {
@@ -50,6 +75,8 @@ impl Default for CacheDraft {
             memory: cache.memory,
             max_object: None,
             hit_for_miss: cache.hit_for_miss,
+            tag_fields: cache.tag_fields,
+            disk: None,
         }
     }
 }
@@ -77,7 +104,8 @@ pub(crate) struct PathDraft {
 pub(crate) struct Draft {
     pub(crate) server: Server,
     pub(crate) listen: Vec<Spanned<ListenAddress>>,
-    pub(crate) admin: Option<Spanned<SocketAddr>>,
+    pub(crate) admin: AdminDraft,
+    pub(crate) purge: Purge,
     pub(crate) limits: Limits,
     pub(crate) timeouts: Timeouts,
     pub(crate) cache: CacheDraft,

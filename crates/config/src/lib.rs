@@ -26,7 +26,7 @@ mod tests;
 
 pub use diagnostic::{Diagnostic, Level, Source, render};
 pub use load::{LoadError, load};
-pub use origin::for_origin;
+pub use origin::{OriginOptions, for_origin};
 pub use settings::Settings;
 pub use units::{parse_duration, parse_size};
 

@@ -1,26 +1,43 @@
 //! Settings without a file: `forebay serve --origin URL --listen ADDRESS`.
 
 use crate::address::{self, Refused};
-use crate::check::default_max_object;
-use crate::settings::{Pool, Settings, Site};
+use crate::check::{default_max_object, default_max_on_disk};
+use crate::settings::{Disk, Pool, Settings, Site};
 use crate::units::{parse_duration, parse_size, show_size};
 
 /// The least memory of a cache, in bytes.
 const MEMORY_MIN: u64 = 1 << 20;
 
+/// The least size of a disk tier, in bytes.
+const DISK_MIN: u64 = 64 << 20;
+
+/// The options of `forebay serve --origin`, as they were written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OriginOptions<'a> {
+    /// `http://host[:port]`, `host:port` or `unix:/path`.
+    pub origin: &'a str,
+    /// Where clients connect.
+    pub listen: &'a str,
+    /// A size.
+    pub memory: Option<&'a str>,
+    /// `DIRECTORY:SIZE`
+    pub disk: Option<&'a str>,
+    /// The freshness of responses that state none.
+    pub ttl: Option<&'a str>,
+}
+
 /// One site for every host in front of one origin.
-///
-/// `origin` is `http://host[:port]`, `host:port` or `unix:/path`; `memory` a size, `ttl` the
-/// freshness of responses that state none.
 ///
 /// # Errors
 /// One message for every option that is wrong, beginning with its name.
-pub fn for_origin(
-    origin: &str,
-    listen: &str,
-    memory: Option<&str>,
-    ttl: Option<&str>,
-) -> Result<Settings, Vec<String>> {
+pub fn for_origin(options: &OriginOptions<'_>) -> Result<Settings, Vec<String>> {
+    let OriginOptions {
+        origin,
+        listen,
+        memory,
+        disk,
+        ttl,
+    } = *options;
     let mut wrong = Vec::new();
     let mut settings = Settings::default();
     settings.server.workers = crate::Environment::of_this_machine().cores;
@@ -37,6 +54,10 @@ pub fn for_origin(
     match memory.map(memory_size).transpose() {
         Ok(memory) => settings.cache.memory = memory.unwrap_or(settings.cache.memory),
         Err(message) => refuse("--memory", Refused::new(message)),
+    }
+    match disk.map(disk_tier).transpose() {
+        Ok(disk) => settings.cache.disk = disk,
+        Err(message) => refuse("--disk", Refused::new(message)),
     }
     match ttl.map(parse_duration).transpose() {
         Ok(ttl) => settings.cache.policy.default_ttl = ttl,
@@ -65,6 +86,29 @@ fn memory_size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// `DIRECTORY:SIZE`
+fn disk_tier(text: &str) -> Result<Disk, String> {
+    let (directory, size) = text
+        .rsplit_once(':')
+        .filter(|(directory, _)| !directory.is_empty())
+        .ok_or_else(|| format!("`{text}` is not a directory and a size; write DIRECTORY:20GiB"))?;
+    let size_bytes = parse_size(size)?;
+    if size_bytes < DISK_MIN {
+        return Err(format!(
+            "{} is less than {}",
+            show_size(size_bytes),
+            show_size(DISK_MIN)
+        ));
+    }
+    let directory = std::path::absolute(directory).map_err(|error| error.to_string())?;
+    Ok(Disk {
+        directories: vec![directory],
+        size_bytes,
+        max_object_bytes: default_max_on_disk(size_bytes),
+        ..Disk::default()
+    })
+}
+
 fn describe(option: &str, refused: Refused) -> String {
     match refused.suggestion {
         Some(suggestion) => format!("{option}: {}; {suggestion}", refused.message),
@@ -79,12 +123,13 @@ mod tests {
 
     #[test]
     fn one_site_for_every_host() {
-        let settings = for_origin(
-            "http://127.0.0.1:9000",
-            "127.0.0.1:0",
-            Some("64MiB"),
-            Some("2m"),
-        )
+        let settings = for_origin(&OriginOptions {
+            origin: "http://127.0.0.1:9000",
+            listen: "127.0.0.1:0",
+            memory: Some("64MiB"),
+            disk: Some("/var/cache/forebay:20GiB"),
+            ttl: Some("2m"),
+        })
         .unwrap();
         assert_eq!(settings.listen[0].to_string(), "127.0.0.1:0");
         assert_eq!(
@@ -93,6 +138,15 @@ mod tests {
         );
         assert_eq!(settings.cache.memory, 64 << 20);
         assert_eq!(settings.cache.max_object_bytes, 8 << 20);
+        let disk = settings.cache.disk.unwrap();
+        assert_eq!(
+            disk.directories,
+            [std::path::PathBuf::from("/var/cache/forebay")]
+        );
+        assert_eq!(
+            (disk.size_bytes, disk.max_object_bytes),
+            (20 << 30, 1 << 30)
+        );
         let site = &settings.sites[0];
         assert_eq!(site.pool, "origin");
         assert_eq!(
@@ -105,7 +159,12 @@ mod tests {
 
     #[test]
     fn what_is_left_out_has_its_default() {
-        let settings = for_origin("unix:/run/app.sock", "[::]:80", None, None).unwrap();
+        let settings = for_origin(&OriginOptions {
+            origin: "unix:/run/app.sock",
+            listen: "[::]:80",
+            ..OriginOptions::default()
+        })
+        .unwrap();
         assert_eq!(settings.cache.memory, 256 << 20);
         assert_eq!(settings.cache.max_object_bytes, 32 << 20);
         assert_eq!(settings.cache.policy.default_ttl, None);
@@ -113,11 +172,19 @@ mod tests {
 
     #[test]
     fn every_wrong_option_is_named() {
-        let wrong = for_origin("https://a", ":80", Some("1KiB"), Some("soon")).unwrap_err();
+        let wrong = for_origin(&OriginOptions {
+            origin: "https://a",
+            listen: ":80",
+            memory: Some("1KiB"),
+            disk: Some("cache"),
+            ttl: Some("soon"),
+        })
+        .unwrap_err();
         let expected = [
             "--origin: https:// to a server is not available in this version",
             "--listen: `:80` is not an IP address with a port; write \"0.0.0.0:80\"",
             "--memory: at least 1MiB",
+            "--disk: `cache` is not a directory and a size; write DIRECTORY:20GiB",
             "--ttl: it does not begin with a number",
         ];
         assert_eq!(wrong, expected);

@@ -79,7 +79,7 @@ pub(crate) fn single(
 }
 
 /// `item` as a part, or an error that says how its header is written.
-fn part<'a>(
+pub(crate) fn part<'a>(
     parent: &dyn TableLike,
     key: &str,
     item: &'a Item,

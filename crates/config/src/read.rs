@@ -6,12 +6,12 @@ use std::ops::Range;
 use toml_edit::{Item, Table};
 
 use crate::diagnostic::Diagnostic;
-use crate::draft::{AdminDraft, Draft, ListenDraft, PathDraft, SiteDraft};
+use crate::draft::{DiskDraft, Draft, ListenDraft, PathDraft, SiteDraft};
 use crate::nearest::nearest;
-use crate::part::{Part, key_span, keys, missing, named, owners, repeated, single};
+use crate::part::{Part, key_span, keys, missing, named, owners, part, repeated, single};
 use crate::reference::{
-    ADMIN, CACHE, LIMITS, LISTEN, LOG, PATH, POLICY, POOL, SECTIONS, SERVER, SITE, Section,
-    TIMEOUTS, section, set,
+    ADMIN, CACHE, DISK, LIMITS, LISTEN, LOG, PATH, POLICY, POOL, PURGE, SECTIONS, SERVER, SITE,
+    Section, TIMEOUTS, section, set,
 };
 use crate::settings::{PathRule, Policy, Pool};
 
@@ -39,9 +39,13 @@ pub(crate) fn document(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic
     });
     // Before the sites, which start from its policy.
     single(root, "cache", out, |key, given, out| {
-        key == "disk" && later("[cache.disk]", given.span.clone(), out)
+        key == "disk"
             || set(CACHE, &mut draft.cache, key, given, out)
             || set(POLICY, &mut draft.policy, key, given, out)
+    });
+    disk(root, draft, out);
+    single(root, "purge", out, |key, given, out| {
+        set(PURGE, &mut draft.purge, key, given, out)
     });
     admin(root, draft, out);
     listeners(root, draft, out);
@@ -49,11 +53,10 @@ pub(crate) fn document(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic
     sites(root, draft, out);
 }
 
-/// Reports a section of a later version; always true, so that the key counts as known.
-fn later(header: &str, span: Range<usize>, out: &mut Vec<Diagnostic>) -> bool {
+/// Reports a section of a later version.
+fn later(header: &str, span: Range<usize>, out: &mut Vec<Diagnostic>) {
     let message = format!("`{header}` is not available in this version");
     out.push(Diagnostic::error(span, message).suggest("remove the section"));
-    true
 }
 
 fn unknown_at_root(
@@ -72,7 +75,7 @@ fn unknown_at_root(
                     later(&format!("[{key}.{name}]"), key_span(table, name, item), out);
                 }
             }
-            _ => drop(later(&format!("[{key}]"), span, out)),
+            _ => later(&format!("[{key}]"), span, out),
         }
         return;
     }
@@ -97,14 +100,44 @@ fn unknown_at_root(
     out.push(diagnostic.did_you_mean(header));
 }
 
+/// `[cache.disk]`, within `[cache]`.
+fn disk(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
+    let cache = root.get("cache").and_then(Item::as_table_like);
+    let Some((cache, item)) = cache.and_then(|cache| Some((cache, cache.get("disk")?))) else {
+        return;
+    };
+    let Some(part) = part(
+        cache,
+        "disk",
+        item,
+        "cache.disk".into(),
+        "[cache.disk]",
+        out,
+    ) else {
+        return;
+    };
+    let mut disk = DiskDraft::default();
+    keys(&part, "cache.disk", out, |key, given, out| {
+        set(DISK, &mut disk, key, given, out)
+    });
+    for (key, write) in [
+        ("path", "path = \"/var/cache/forebay\""),
+        ("size", "size = \"20GiB\""),
+    ] {
+        if !part.table.contains_key(key) {
+            out.push(missing(part.span.clone(), "[cache.disk]", write));
+        }
+    }
+    draft.cache.disk = Some(disk);
+}
+
 fn admin(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
-    let mut admin = AdminDraft::default();
     let before = out.len();
     single(root, "admin", out, |key, given, out| {
-        set(ADMIN, &mut admin, key, given, out)
+        set(ADMIN, &mut draft.admin, key, given, out)
     });
     if let Some(item) = root.get("admin")
-        && admin.address.is_none()
+        && draft.admin.addresses.is_empty()
         && out.len() == before
     {
         out.push(missing(
@@ -113,7 +146,6 @@ fn admin(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
             "address = \"127.0.0.1:8081\"",
         ));
     }
-    draft.admin = admin.address;
 }
 
 fn listeners(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {

@@ -16,8 +16,10 @@ pub struct Settings {
     pub server: Server,
     /// `[[listen]]`, in the order of the file; at least one.
     pub listen: Vec<ListenAddress>,
-    /// `[admin] address`; absent: no administration address.
-    pub admin: Option<SocketAddr>,
+    /// `[admin]`
+    pub admin: Admin,
+    /// `[purge]`
+    pub purge: Purge,
     /// `[limits]`
     pub limits: Limits,
     /// `[timeouts]`
@@ -39,6 +41,30 @@ pub enum ListenAddress {
     Tcp(SocketAddr),
     /// `unix:/run/forebay.sock`
     Unix(PathBuf),
+}
+
+/// `[admin]`: metrics, status and administration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Admin {
+    /// Where it is served; empty: nowhere.
+    pub addresses: Vec<ListenAddress>,
+    /// Bearer tokens that may look.
+    pub read_tokens: Vec<String>,
+    /// Bearer tokens that may look and purge.
+    pub purge_tokens: Vec<String>,
+    /// Bearer tokens that may do everything.
+    pub admin_tokens: Vec<String>,
+    /// Names that it may be reached by, beside IP addresses and `localhost`.
+    pub hosts: Vec<String>,
+}
+
+/// `[purge]`: who may purge with the methods `PURGE` and `BAN` on the listening addresses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Purge {
+    /// Clients that may.
+    pub allow: Vec<Network>,
+    /// Bearer tokens with which anybody may.
+    pub tokens: Vec<String>,
 }
 
 /// `[server]`: the process as a whole.
@@ -147,8 +173,31 @@ pub struct Cache {
     pub max_object_bytes: u64,
     /// How long requests for a key are not collapsed after a response that was not cacheable.
     pub hit_for_miss: Duration,
+    /// Response fields that carry an object's tags.
+    pub tag_fields: Vec<String>,
+    /// `[cache.disk]`; absent: memory only.
+    pub disk: Option<Disk>,
     /// What sites and paths start from.
     pub policy: Policy,
+}
+
+/// `[cache.disk]`: the disk tier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// One for each disk; at least one.
+    pub directories: Vec<PathBuf>,
+    /// Bytes that each directory may take.
+    pub size_bytes: u64,
+    /// Objects larger than this are streamed, not stored on disk.
+    pub max_object_bytes: u64,
+    /// Objects larger than this go straight to disk and are read from there in pieces.
+    pub large_bytes: u64,
+    /// How long a stop may take to write what is only in memory; `None`: it is not written.
+    pub save_on_stop: Option<Duration>,
+    /// Threads that wait for reads.
+    pub readers: usize,
+    /// Bytes that wait to be written; beyond: not written, and counted.
+    pub write_queue_bytes: u64,
 }
 
 /// The cache policy in force for a request: `[cache]`, then the site's, then the path's settings over it.
@@ -305,6 +354,23 @@ pub enum LogFormat {
     Custom(String),
 }
 
+impl Admin {
+    /// Whether there is a token of any kind: then nothing is served over TCP without one.
+    pub fn has_tokens(&self) -> bool {
+        [&self.read_tokens, &self.purge_tokens, &self.admin_tokens]
+            .iter()
+            .any(|tokens| !tokens.is_empty())
+    }
+
+    /// The first TCP address, which a command on this machine uses.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.addresses.iter().find_map(|address| match address {
+            ListenAddress::Tcp(tcp) => Some(*tcp),
+            ListenAddress::Unix(_) => None,
+        })
+    }
+}
+
 impl Network {
     /// Whether `ip` lies in this block; an IPv4-mapped IPv6 address counts as IPv4.
     pub fn contains(&self, ip: IpAddr) -> bool {
@@ -398,7 +464,25 @@ impl Default for Cache {
             memory: 256 << 20,
             max_object_bytes: 32 << 20,
             hit_for_miss: Duration::from_secs(120),
+            tag_fields: ["Surrogate-Key", "Cache-Tag", "xkey"]
+                .map(String::from)
+                .into(),
+            disk: None,
             policy: Policy::default(),
+        }
+    }
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        Self {
+            directories: Vec::new(),
+            size_bytes: 0,
+            max_object_bytes: 1 << 30,
+            large_bytes: 1 << 20,
+            save_on_stop: Some(Duration::from_secs(20)),
+            readers: 4,
+            write_queue_bytes: 64 << 20,
         }
     }
 }

@@ -54,7 +54,7 @@ fn the_smallest_file_has_a_site_for_every_host() {
     assert!(settings.sites[0].hosts.is_empty());
     assert_eq!(settings.cache.memory, 256 << 20);
     assert_eq!(settings.cache.max_object_bytes, 32 << 20);
-    assert!(settings.admin.is_none());
+    assert!(settings.admin.addresses.is_empty());
 }
 
 #[test]
@@ -112,7 +112,10 @@ format = "{client} {status}"
         settings.listen[1],
         ListenAddress::Unix("/run/forebay.sock".into())
     );
-    assert_eq!(settings.admin, Some("[::1]:8081".parse().unwrap()));
+    assert_eq!(
+        settings.admin.address(),
+        Some("[::1]:8081".parse().unwrap())
+    );
     assert_eq!(settings.limits.request_body_bytes, 10_000_000);
     assert_eq!(settings.limits.requests_per_connection, 1000);
     assert_eq!(settings.timeouts.connect, Duration::from_millis(500));
@@ -261,8 +264,40 @@ const MISTAKES: &[(&str, usize, &[&str])] = &[
     (
         "[cache.disk]\npath = \"/x\"",
         5,
-        &["`[cache.disk]` is not available in this version"],
+        &[
+            "`size` is missing in [cache.disk]",
+            "write size = \"20GiB\"",
+        ],
     ),
+    (
+        "[cache.disk]\npath = \"x\"\nsize = \"1GiB\"",
+        6,
+        &["`x` is not an absolute path"],
+    ),
+    (
+        "[cache.disk]\npath = \"/x\"\nmore_paths = [\"/x\"]\nsize = \"1GiB\"",
+        7,
+        &["`/x` stands twice in [cache.disk]"],
+    ),
+    (
+        "[cache.disk]\npath = \"/x\"\nsize = \"1GiB\"\nmax_object = \"50%\"",
+        8,
+        &["more than a quarter of `cache.disk.size`"],
+    ),
+    (
+        "[admin]\naddress = \"0.0.0.0:8081\"",
+        6,
+        &[
+            "everybody who reaches 0.0.0.0:8081 could administer",
+            "admin_tokens",
+        ],
+    ),
+    (
+        "[admin]\naddress = \"127.0.0.1:8081\"\nread_tokens = [\"secret\"]",
+        7,
+        &["a token has 16 to 256 letters"],
+    ),
+    ("[purge]\nallow = [\"10.0.0.0/99\"]", 6, &["10.0.0.0/99"]),
     (
         "[session.web]\npath = \"/x\"",
         5,

@@ -42,6 +42,18 @@ pub(crate) fn field_name(text: &str) -> Result<String, Refused> {
     }
 }
 
+/// A bearer token (RFC 6750 section 2.1), long enough not to be guessed.
+pub(crate) fn token(text: &str) -> Result<String, Refused> {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b);
+    match (16..=256).contains(&text.len()) && text.bytes().all(fits) {
+        true => Ok(text.into()),
+        // It is a secret: it is not repeated in a log.
+        false => Err(Refused::new(
+            "a token has 16 to 256 letters, digits and `-._~+/=`",
+        )),
+    }
+}
+
 /// This server's name: a pseudonym in `Via` (RFC 9110 section 7.6.3) and a token in
 /// `Cache-Status` (RFC 9211 section 2), which begins with a letter.
 pub(crate) fn server_name(text: &str) -> Result<String, Refused> {

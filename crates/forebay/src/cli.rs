@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use forebay_admin::Address;
 
 /// What the user asked for.
 #[derive(Debug, Parser)]
@@ -35,6 +36,8 @@ Examples:
   forebay check -c forebay.toml                    every mistake in a file, at once
   forebay serve -c forebay.toml                    serve as the file says
   forebay explain cache.grace                      what a setting means
+  forebay stats                                    the figures of a running server
+  forebay purge --tag product-1                    what carries a tag is gone
   forebay bench http://127.0.0.1:8080/             load on a server, any server
 
 Exit status: 0 done, 1 failed, 2 wrong usage.
@@ -74,6 +77,46 @@ pub(crate) enum Command {
         after_help = "Examples:\n  forebay reload -c /etc/forebay/forebay.toml\n  forebay reload --admin 127.0.0.1:8081\n\nWithout an administration address, send SIGHUP to the server instead."
     )]
     Reload(ReloadArgs),
+    /// Show the figures of a running server, once or live
+    #[command(
+        long_about = "Shows the figures of a running server: state, memory, disk, pools, and every counter that is \
+                      not 0. With --watch a line for each interval, with what happened in a second.",
+        after_help = "Examples:\n  forebay stats -c /etc/forebay/forebay.toml\n  forebay stats --watch\n  forebay stats --watch 10 --json"
+    )]
+    Stats(StatsArgs),
+    /// Remove objects from a running server's cache, or make them stale
+    #[command(
+        long_about = "Purges by URL (all its variants), prefix, regular expression, expression, tag, or everything. \
+                      When the command ends, no older object is served any more; a purge survives a restart. \
+                      With --soft objects become stale instead: the next request is answered at once and \
+                      refreshes them.",
+        after_help = PURGE_EXAMPLES
+    )]
+    Purge(PurgeArgs),
+    /// List the purges that objects are still compared with
+    #[command(
+        after_help = "Examples:\n  forebay bans -c /etc/forebay/forebay.toml\n  forebay bans --json"
+    )]
+    Bans(BansArgs),
+    /// Show what is stored for a URL, and why it is or is not served
+    #[command(
+        after_help = "Examples:\n  forebay inspect http://shop.example/a?b=c\n  forebay inspect shop.example/a --json"
+    )]
+    Inspect(InspectArgs),
+    /// Follow the exchanges of a running server as they end
+    #[command(
+        long_about = "Shows each exchange as it ends, those that match all filters. What this reader is too slow \
+                      for is counted and said, never lost silently.",
+        after_help = "Examples:\n  forebay log\n  forebay log --status 5xx --host '*.shop.example'\n  forebay log --cache miss,pass --slower-than 200ms --json"
+    )]
+    Log(LogArgs),
+    /// Make a running server finish what is under way and end
+    #[command(
+        long_about = "As SIGTERM: the server accepts no more connections, lets exchanges finish within \
+                      server.drain_timeout, and ends. The command does not wait for that.",
+        after_help = "Examples:\n  forebay drain -c /etc/forebay/forebay.toml\n  forebay drain --admin unix:/run/forebay/admin.sock"
+    )]
+    Drain(DrainArgs),
     /// Send load to a server and measure what it answers
     Bench(Box<forebay_bench::BenchArgs>),
     /// Run the same load against several servers, side by side
@@ -99,7 +142,7 @@ pub(crate) struct DemoArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// The configuration file
-    #[arg(short, long, value_name = "FILE", required_unless_present = "origin", conflicts_with_all = ["origin", "listen", "admin", "memory", "ttl", "access_log"])]
+    #[arg(short, long, value_name = "FILE", required_unless_present = "origin", conflicts_with_all = ["origin", "listen", "admin", "memory", "disk", "ttl", "access_log"])]
     pub(crate) config: Option<PathBuf>,
     /// The site to stand in front of: `http://HOST[:PORT]`, `HOST:PORT` or `unix:PATH`
     #[arg(long, value_name = "URL")]
@@ -113,6 +156,9 @@ pub(crate) struct ServeArgs {
     /// Memory for the cache: `512MiB`, `2GiB` [default: 256MiB]
     #[arg(long, value_name = "SIZE", requires = "origin")]
     pub(crate) memory: Option<String>,
+    /// A directory for what memory does not hold, kept over restarts, and its size: `/var/cache/forebay:20GiB` [default: none]
+    #[arg(long, value_name = "DIR:SIZE", requires = "origin")]
+    pub(crate) disk: Option<String>,
     /// Freshness of answers that state none: `10s`, `2m`, `1h30m` [default: HTTP's own rules]
     #[arg(long, value_name = "TIME", requires = "origin")]
     pub(crate) ttl: Option<String>,
@@ -157,9 +203,153 @@ pub(crate) struct ReloadArgs {
     /// The configuration file: checked first, and read for the administration address
     #[arg(short, long, value_name = "FILE", required_unless_present = "admin")]
     pub(crate) config: Option<PathBuf>,
-    /// The server's administration address, when it is not in the file
+    /// The server's administration address, when it is not in the file: `IP:PORT` or `unix:PATH`
     #[arg(long, value_name = "ADDR")]
-    pub(crate) admin: Option<SocketAddr>,
+    pub(crate) admin: Option<Address>,
+    /// A token with the role `admin`, when the server asks for one [default: that of the file]
+    #[arg(long, env = "FOREBAY_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+}
+
+/// Which server a command talks to.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Server")]
+pub(crate) struct ServerArgs {
+    /// Its configuration file, read for its administration address and token [default: /etc/forebay/forebay.toml, if there]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Its administration address: `IP:PORT` or `unix:PATH` [default: that of the file, or 127.0.0.1:8081]
+    #[arg(long, value_name = "ADDR", env = "FOREBAY_ADMIN")]
+    pub(crate) admin: Option<Address>,
+    /// A token, when it asks for one [default: that of the file]
+    #[arg(long, env = "FOREBAY_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+}
+
+/// `forebay stats`
+#[derive(Debug, Args)]
+pub(crate) struct StatsArgs {
+    /// A line for each interval of so many seconds [default: 1]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "1", value_parser = interval)]
+    pub(crate) watch: Option<f64>,
+    /// As JSON; with --watch a document a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+fn interval(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok();
+    seconds
+        .filter(|seconds| (0.1..=86_400.0).contains(seconds))
+        .ok_or_else(|| "expected seconds, from 0.1 to 86400".into())
+}
+
+/// `forebay purge`
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+pub(crate) struct PurgeArgs {
+    /// URLs, all variants of each; `-` reads orders from standard input, a line each
+    #[arg(value_name = "URL", group = "what")]
+    pub(crate) urls: Vec<String>,
+    /// All URLs that begin so: `shop.example/news`, or `/news` on every host
+    #[arg(long, value_name = "PREFIX", group = "what")]
+    pub(crate) prefix: Vec<String>,
+    /// URLs whose path and query match this regular expression
+    #[arg(long, value_name = "REGEX", group = "what")]
+    pub(crate) regex: Vec<String>,
+    /// With --regex: on this host only
+    #[arg(long, value_name = "HOST", requires = "regex")]
+    pub(crate) host: Option<String>,
+    /// Objects that match an expression: `obj.status == 404 && req.url ~ "^/news"`
+    #[arg(long, value_name = "EXPR", group = "what")]
+    pub(crate) ban: Vec<String>,
+    /// Objects that carry this tag
+    #[arg(long, value_name = "TAG", group = "what", num_args = 1..)]
+    pub(crate) tag: Vec<String>,
+    /// Everything
+    #[arg(long, group = "what")]
+    pub(crate) all: bool,
+    /// Make it stale, not gone: the next request is answered and refreshes it
+    #[arg(long)]
+    pub(crate) soft: bool,
+    /// What became of each order as JSON, a line each
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+const PURGE_EXAMPLES: &str = "\
+Examples:
+  forebay purge http://shop.example/product/1
+  forebay purge --prefix shop.example/news --soft
+  forebay purge --regex '^/img/.*\\.png$' --host shop.example
+  forebay purge --ban 'obj.status == 404 && req.url ~ \"^/news\"'
+  forebay purge --tag product-1 --tag product-2
+  forebay purge - < orders
+
+Lines of standard input: a URL, `tag T`, `prefix P`, `regex R`, `ban EXPR` or `all`, each with
+`soft ` before it or not; empty lines and those that begin with # are left out.
+
+Exit status: 0 all done, 1 the server is not there or refused an order, 2 wrong usage.";
+
+/// `forebay bans`
+#[derive(Debug, Args)]
+pub(crate) struct BansArgs {
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// `forebay inspect`
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// The URL: `http://host/path?query`, or without `http://`
+    pub(crate) url: String,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// `forebay log`
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Statuses and classes, any of them: `404`, `5xx`
+    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
+    pub(crate) status: Vec<String>,
+    /// A pattern for the host: `*.shop.example`
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) host: Option<String>,
+    /// A pattern for path and query, `/api/*`, or for host and both, `shop.example/api/*`
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) url: Option<String>,
+    /// What the cache did, any of: `hit`, `stale`, `miss`, `pass`, …
+    #[arg(long, value_name = "RESULT", value_delimiter = ',')]
+    pub(crate) cache: Vec<String>,
+    /// Exchanges that took longer: `200ms`, `1.5s`
+    #[arg(long, value_name = "TIME")]
+    pub(crate) slower_than: Option<String>,
+    /// Ends after so many exchanges
+    #[arg(short = 'n', long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Each exchange as JSON, as the server gives it
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// `forebay drain`
+#[derive(Debug, Args)]
+pub(crate) struct DrainArgs {
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
 }
 
 #[cfg(test)]
@@ -200,6 +390,12 @@ mod tests {
             "forebay serve -c a --listen 127.0.0.1:1",
             "forebay serve --listen 127.0.0.1:1",
             "forebay reload",
+            "forebay purge",
+            "forebay purge --soft",
+            "forebay purge a --host b",
+            "forebay inspect",
+            "forebay stats --watch 0",
+            "forebay stats --admin localhost",
             "forebay check",
             "forebay explain cache --markdown",
             "forebay --quiet serve -c a",

@@ -37,6 +37,12 @@ fn main() -> ExitCode {
         Some(Command::Check(args)) => commands::check::check(&args),
         Some(Command::Explain(args)) => commands::explain::explain(&args),
         Some(Command::Reload(args)) => commands::reload::reload(&args),
+        Some(Command::Stats(args)) => commands::stats::stats(&args),
+        Some(Command::Purge(args)) => commands::purge::purge(&args),
+        Some(Command::Bans(args)) => commands::objects::bans(&args),
+        Some(Command::Inspect(args)) => commands::objects::inspect(&args),
+        Some(Command::Log(args)) => commands::log::log(&args),
+        Some(Command::Drain(args)) => commands::drain::drain(&args),
         Some(Command::Bench(args)) => commands::bench::bench(&args),
         Some(Command::Compare(args)) => commands::compare::compare(&args),
     };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use forebay_admin::Admin;
+use forebay_admin::{Access, Address, Admin, Role, Token};
 use forebay_config::Settings;
 use forebay_config::settings::ListenAddress;
 use forebay_proxy::{Inherited, Server};
@@ -45,11 +45,13 @@ impl Running {
             Failure::message(format_args!("signals cannot be received: {error}"))
         })?;
         let server = Server::start(settings.clone(), inherited).map_err(Failure::message)?;
-        let address = settings.admin;
+        let access = access(&settings.admin);
         let control = Control::new(server.handle(), error_log, file, settings);
-        let admin = address
-            .map(|address| start_admin(address, Arc::clone(&control)))
-            .transpose()?;
+        let admin = if access.listen.is_empty() {
+            None
+        } else {
+            Some(start_admin(access, Arc::clone(&control))?)
+        };
         Ok(Self {
             server,
             admin,
@@ -67,6 +69,11 @@ impl Running {
     /// The administration address, with the port chosen.
     pub(crate) fn admin_address(&self) -> Option<SocketAddr> {
         self.admin.as_ref().map(Admin::address)
+    }
+
+    /// Every address of the administration, with the ports chosen.
+    pub(crate) fn admin_addresses(&self) -> &[Address] {
+        self.admin.as_ref().map_or(&[], Admin::addresses)
     }
 
     /// What can be asked of it.
@@ -100,7 +107,10 @@ impl Running {
             return self.control.gauges_now().connections as usize;
         }
         // The drain keeps its deadline itself; this is for one that panicked.
-        let patience = Instant::now() + deadline + Duration::from_secs(5);
+        let disk = self.control.settings().cache.disk.clone();
+        let saving = disk.and_then(|disk| disk.save_on_stop);
+        let patience =
+            Instant::now() + deadline + saving.unwrap_or_default() + Duration::from_secs(5);
         loop {
             match self
                 .events
@@ -119,10 +129,33 @@ impl Running {
     }
 }
 
-fn start_admin(address: SocketAddr, control: Arc<Control>) -> Result<Admin, Failure> {
-    forebay_admin::start(address, control).map_err(|error| {
-        Failure::message(format_args!(
-            "the administration cannot listen on {address}: {error}"
-        ))
+/// Where the administration is served, and to whom.
+fn access(settings: &forebay_config::settings::Admin) -> Access {
+    let listen = settings.addresses.iter().map(|address| match address {
+        ListenAddress::Tcp(tcp) => Address::Tcp(*tcp),
+        ListenAddress::Unix(path) => Address::Unix(path.clone()),
+    });
+    let of_role = |role, secrets: &[String]| {
+        let tokens = secrets.iter().map(move |secret| Token {
+            role,
+            secret: secret.clone(),
+        });
+        tokens.collect::<Vec<_>>()
+    };
+    Access {
+        listen: listen.collect(),
+        tokens: [
+            of_role(Role::Read, &settings.read_tokens),
+            of_role(Role::Purge, &settings.purge_tokens),
+            of_role(Role::Admin, &settings.admin_tokens),
+        ]
+        .concat(),
+        names: settings.hosts.clone(),
+    }
+}
+
+fn start_admin(access: Access, control: Arc<Control>) -> Result<Admin, Failure> {
+    forebay_admin::start(access, control).map_err(|error| {
+        Failure::message(format_args!("the administration cannot listen: {error}"))
     })
 }

@@ -7,6 +7,29 @@ use crate::client::{Client, Framing};
 use crate::failure::reason_phrase;
 use crate::snapshot::Snapshot;
 
+/// Stages an answer whose body is a text of ours, which the caller sends.
+pub(crate) fn stage_text(
+    client: &mut impl Client,
+    snapshot: &Snapshot,
+    now_ms: u64,
+    status: u16,
+    body: &str,
+) {
+    let kind: &[u8] = if status == 200 {
+        b"application/json"
+    } else {
+        b"text/plain; charset=utf-8"
+    };
+    let out = client.head();
+    forebay_cache::object::write_status_line(status, reason_phrase(status).as_bytes(), out);
+    out.extend_from_slice(b"Date: ");
+    date::write(now_ms / 1000, out);
+    out.extend_from_slice(b"\r\n");
+    write_line(out, b"Via", &snapshot.via);
+    write_line(out, b"Content-Type", kind);
+    client.end_head(Framing::Length(body.len() as u64), true);
+}
+
 /// Stages a short answer with a status of ours; `extra` are whole field lines.
 /// Returns its body, to be sent unless the request was HEAD.
 pub(crate) fn stage(

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use forebay_cache::body::Body;
 use forebay_cache::flight::Lead;
-use forebay_cache::groups::Mark;
 use forebay_cache::merge;
-use forebay_cache::object::{Content, Draft};
+use forebay_cache::object::{Content, Draft, Url};
 use forebay_cache::terms::{self, Arrival, Refusal, Serving, Terms};
 use forebay_cache::vary::Selector;
 use forebay_cache::{Key, Object};
@@ -146,7 +145,14 @@ impl<C: Client> Exchange<'_, C> {
         if Selector::of(&head.fields, &self.request.head.fields, self.policy).is_err() {
             return Err(Refusal::Vary);
         }
-        let too_large = |bytes| bytes > self.snapshot.settings.cache.max_object_bytes;
+        let on_disk = self.worker.cache().disk();
+        let most = self
+            .snapshot
+            .settings
+            .cache
+            .max_object_bytes
+            .max(on_disk.map_or(0, |disk| disk.object_bytes()));
+        let too_large = |bytes| bytes > most;
         match fetched.length {
             BodyLength::Length(bytes) if too_large(bytes) => Err(Refusal::Size),
             _ if !fetched.upload.is_done() => Err(Refusal::Method),
@@ -170,7 +176,9 @@ impl<C: Client> Exchange<'_, C> {
             response: head,
             terms,
             selector,
-            groups: self.groups(head),
+            url: Url::new(&self.request.authority, &self.request.target),
+            tags: self.tags(head),
+            asked: self.asked_purges,
             withheld,
             content,
         }
@@ -185,17 +193,28 @@ impl<C: Client> Exchange<'_, C> {
         }
     }
 
-    fn groups(&self, head: &ResponseHead) -> Box<[Mark]> {
-        if !head.fields.has(FieldId::CacheGroups) {
-            return Box::default();
+    /// Its cache groups, and the tags that the fields for tags name.
+    fn tags(&self, head: &ResponseHead) -> Box<[u64]> {
+        let purges = self.worker.cache().purges();
+        let mut tags = Vec::new();
+        if head.fields.has(FieldId::CacheGroups) {
+            let groups = head.fields.all(FieldId::CacheGroups);
+            let names = targeted::parse_string_list(groups, MOST_GROUPS).unwrap_or_default();
+            let origin = Some(&self.request.authority[..]);
+            tags.extend(names.iter().map(|name| purges.tag(origin, name)));
+            // An operator may name a group as a tag, without saying whose it is.
+            tags.extend(names.iter().map(|name| purges.tag(None, name)));
         }
-        let names = targeted::parse_string_list(head.fields.all(FieldId::CacheGroups), MOST_GROUPS);
-        let groups = self.worker.cache().groups();
-        names
-            .unwrap_or_default()
-            .iter()
-            .map(|name| groups.mark(&self.request.authority, name, self.asked_groups))
-            .collect()
+        for field in &self.snapshot.settings.cache.tag_fields {
+            for value in head.fields.named(field.as_bytes()) {
+                let words = value.split(|byte| matches!(byte, b' ' | b'\t' | b','));
+                let words = words.filter(|word| !word.is_empty());
+                tags.extend(words.map(|word| purges.tag(None, word)));
+            }
+        }
+        tags.sort_unstable();
+        tags.dedup();
+        tags.into()
     }
 
     pub(crate) fn key(&self) -> Key<'_> {
@@ -298,6 +317,7 @@ impl<C: Client> Exchange<'_, C> {
                     origin,
                     writer,
                     object: Arc::clone(&object),
+                    key: self.request.key[..].into(),
                     tail: Bytes::new(),
                 };
                 fill.spawn();

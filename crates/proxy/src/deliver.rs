@@ -7,7 +7,7 @@ use std::task::Poll;
 
 use bytes::Bytes;
 use forebay_cache::Object;
-use forebay_cache::body::{Body, Read, Reader, Whole};
+use forebay_cache::body::{Body, Read, Reader, Stored, Whole};
 use forebay_cache::object::{Content, write_status_line};
 use forebay_http::conditional::{self, Verdict};
 use forebay_http::fields::{FieldId, set, write_line};
@@ -19,6 +19,7 @@ use crate::exchange::{Exchange, Step};
 use crate::failure::{Failure, OriginFailure, reason_phrase};
 use crate::fetch::{end, flush, send};
 use crate::message::MOST_SLICES;
+use crate::recall::{Unread, read_stored};
 
 /// Fields that make an answer other than the whole object possible.
 const SELECTIVE: u64 = set(&[
@@ -28,6 +29,9 @@ const SELECTIVE: u64 = set(&[
     FieldId::IfUnmodifiedSince,
     FieldId::Range,
 ]);
+
+/// How much of a body on disk is read at once.
+const DISK_READ_BYTES: u64 = 256 << 10;
 
 /// Where the bytes of a range come from.
 enum Source {
@@ -98,16 +102,17 @@ impl<C: Client> Exchange<'_, C> {
         Ok(())
     }
 
-    /// A body that is still being fetched, from its first byte.
+    /// A body that is still being fetched or lies on disk, from its first byte.
     async fn deliver_growing(
         &mut self,
-        object: &Object,
+        object: &Arc<Object>,
         body: &Arc<Body>,
         is_head: bool,
     ) -> Result<(), Failure> {
         let Some(reader) = body.reader(0) else {
             return Err(OriginFailure::Broken.into());
         };
+        self.note_use(object, body);
         self.outcome.status = object.status();
         self.client.head().extend_from_slice(object.head());
         self.write_fields(object);
@@ -117,11 +122,25 @@ impl<C: Client> Exchange<'_, C> {
         if is_head {
             return flush(self.client, self.snapshot).await;
         }
-        self.follow(reader, body.known_len()).await
+        self.follow(object, reader, body.known_len()).await
+    }
+
+    /// Notes for the disk what it is worth to keep.
+    fn note_use(&self, object: &Object, body: &Body) {
+        if let Some(disk) = self.worker.cache().disk()
+            && body.is_on_disk()
+        {
+            disk.used(object);
+        }
     }
 
     /// Copies from a reader to the client: `wanted` bytes, or all until the body ends.
-    async fn follow(&mut self, mut reader: Reader, wanted: Option<u64>) -> Result<(), Failure> {
+    async fn follow(
+        &mut self,
+        object: &Arc<Object>,
+        mut reader: Reader,
+        wanted: Option<u64>,
+    ) -> Result<(), Failure> {
         let mut left = wanted.unwrap_or(u64::MAX);
         let mut pieces: Vec<Bytes> = Vec::with_capacity(MOST_SLICES);
         while left > 0 {
@@ -138,6 +157,10 @@ impl<C: Client> Exchange<'_, C> {
                 });
             match read.await? {
                 Read::Data => {}
+                Read::Stored(piece) => {
+                    self.send_stored(object, piece, &mut left).await?;
+                    continue;
+                }
                 // Fewer bytes than were announced: the client must not take it for whole.
                 Read::End(_) if wanted.is_some() => {
                     self.client.break_off();
@@ -160,6 +183,42 @@ impl<C: Client> Exchange<'_, C> {
             send(self.client, self.snapshot, &slices[..pieces.len()]).await?;
         }
         flush(self.client, self.snapshot).await
+    }
+
+    /// Reads bytes of a body from disk and sends them, as many as are left to send.
+    async fn send_stored(
+        &mut self,
+        object: &Arc<Object>,
+        mut piece: Stored,
+        left: &mut u64,
+    ) -> Result<(), Failure> {
+        let worker = self.worker;
+        while *left > 0 && !piece.is_empty() {
+            let part = piece.split(DISK_READ_BYTES.min(*left));
+            let read = match worker.cache().disk() {
+                Some(disk) => read_stored(worker, disk, part).await,
+                None => Err(Unread::Broken),
+            };
+            let Ok(chunks) = read else {
+                // What was sent is only a part: the client must not take it for the whole.
+                worker.cache().remove_purged(object);
+                self.client.break_off();
+                return Err(Failure::ClientGone);
+            };
+            for group in chunks.chunks(MOST_SLICES) {
+                let mut slices = [&[][..]; MOST_SLICES];
+                for (slice, chunk) in slices.iter_mut().zip(group) {
+                    *slice = chunk;
+                }
+                let slices = &slices[..group.len()];
+                send(self.client, self.snapshot, slices).await?;
+                let sent = slices.iter().map(|slice| slice.len() as u64).sum::<u64>();
+                *left -= sent.min(*left);
+                self.outcome.body_bytes += sent;
+                self.outcome.disk_bytes += sent;
+            }
+        }
+        Ok(())
     }
 
     /// Preconditions and ranges (RFC 9110 sections 13 and 14).
@@ -213,7 +272,7 @@ impl<C: Client> Exchange<'_, C> {
             0 => Portion::Unsatisfiable,
             1 => Portion::One(ranges.swap_remove(0)),
             _ if partial => Portion::Whole,
-            _ if object.whole().is_none_or(|body| body.whole().is_none()) => Portion::Whole,
+            _ if object.whole().is_none_or(|body| !body.is_complete()) => Portion::Whole,
             _ => {
                 let total: u64 = ranges.iter().map(|range| range.end - range.start).sum();
                 if total > length {
@@ -357,7 +416,7 @@ impl<C: Client> Exchange<'_, C> {
         out.extend_from_slice(b"\r\n");
         self.client.end_head(Framing::Length(length), true);
         match source {
-            Source::Body(reader) => self.follow(reader, Some(length)).await,
+            Source::Body(reader) => self.follow(object, reader, Some(length)).await,
             Source::Slices(slices) => {
                 for group in slices.chunks(MOST_SLICES) {
                     let group: Vec<&[u8]> = group.iter().map(|slice| &slice[..]).collect();
@@ -372,22 +431,17 @@ impl<C: Client> Exchange<'_, C> {
     /// Several ranges of a complete body, as multipart/byteranges (RFC 9110 section 14.6).
     async fn deliver_ranges(
         &mut self,
-        object: &Object,
+        object: &Arc<Object>,
         ranges: &[Range<u64>],
     ) -> Result<(), Failure> {
-        let Some(whole) = object.whole().and_then(|body| body.whole()) else {
-            return Err(OriginFailure::Broken.into());
-        };
-        let boundary = format!(
-            "forebay-{:016x}-{:08x}",
-            object.terms.response_ms,
-            whole.len()
-        );
+        let body = object.whole().ok_or(OriginFailure::Broken)?;
+        let length = body.known_len().ok_or(OriginFailure::Broken)?;
+        let boundary = format!("forebay-{:016x}-{length:08x}", object.terms.response_ms);
         let head = object.parsed_head();
         let content_type = head.fields.get(FieldId::ContentType).map(<[u8]>::to_vec);
         let part_heads: Vec<Vec<u8>> = ranges
             .iter()
-            .map(|range| part_head(&boundary, content_type.as_deref(), range, whole.len()))
+            .map(|range| part_head(&boundary, content_type.as_deref(), range, length))
             .collect();
         let closing = format!("\r\n--{boundary}--\r\n").into_bytes();
         let parts: u64 = ranges.iter().map(|range| range.end - range.start).sum();
@@ -408,11 +462,9 @@ impl<C: Client> Exchange<'_, C> {
             .end_head(Framing::Length(parts + syntax as u64), true);
         for (range, part_head) in ranges.iter().zip(&part_heads) {
             send(self.client, self.snapshot, &[part_head]).await?;
-            let mut slices = Vec::new();
-            whole.slices(range.start, range.end, usize::MAX, &mut slices);
-            for group in slices.chunks(MOST_SLICES) {
-                send(self.client, self.snapshot, group).await?;
-            }
+            let reader = body.reader(range.start).ok_or(OriginFailure::Broken)?;
+            self.follow(object, reader, Some(range.end - range.start))
+                .await?;
         }
         self.outcome.body_bytes = parts + syntax as u64;
         send(self.client, self.snapshot, &[&closing]).await

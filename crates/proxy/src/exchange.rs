@@ -4,7 +4,8 @@
 //!  Receive ─▶ Route ─▶ Lookup ─▶ Hit ───────────────────────────▶ Finish
 //!                │        ├─▶ Miss ─▶ (wait | Fetch) ─▶ Deliver ───▲
 //!                │        └─▶ Pass ─▶ Fetch ─────────▶ Deliver ────┤
-//!                └─▶ Upgrade ─▶ tunnel ────────────────────────────┘
+//!                ├─▶ Upgrade ─▶ tunnel ────────────────────────────┤
+//!                └─▶ Purge ────────────────────────────────────────┘
 //! ```
 //!
 //! One function for each step, here or named here:
@@ -14,7 +15,8 @@
 //! - Lookup, Hit: here
 //! - Miss, Pass, Upgrade: `miss.rs`, with `fetch.rs`, and `arrive.rs` for what
 //!   becomes of the response (`partial.rs`, `invalidate.rs`, `fill.rs`, `relay.rs`)
-//! - Deliver: `deliver.rs`
+//! - Purge: `purge_step.rs`
+//! - Deliver: `deliver.rs`, with `recall.rs` for what lies on disk
 //! - Finish: here
 //!
 //! A hit is decided and written without waiting, unless the client is slow to
@@ -24,6 +26,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use forebay_cache::purge::Verdict;
 use forebay_cache::terms::{Doubt, Serving};
 use forebay_cache::{Found, Object};
 use forebay_config::settings::Policy;
@@ -43,6 +46,7 @@ use crate::forward::Peer;
 use crate::h1::{H1, Received};
 use crate::moment::Moment;
 use crate::outcome::{Outcome, Part};
+use crate::purge_step::is_purge;
 use crate::snapshot::Held;
 use crate::worker::{Request, Worker};
 
@@ -62,8 +66,8 @@ pub(crate) struct Exchange<'a, C> {
     pub(crate) moment: Moment,
     /// When the origin was last asked, in milliseconds since the epoch.
     pub(crate) asked_ms: u64,
-    /// How many invalidations of groups there had been then.
-    pub(crate) asked_groups: u64,
+    /// How many purges there had been then.
+    pub(crate) asked_purges: u64,
     pub(crate) outcome: Outcome,
     /// Field lines for this client that the object does not have.
     pub(crate) extra: Vec<u8>,
@@ -82,6 +86,8 @@ pub(crate) enum Step {
     Pass(&'static str),
     /// Become a tunnel, if the origin agrees.
     Upgrade,
+    /// Purge what the request says.
+    Purge,
     /// Done; the connection is at the start of a message again.
     Finish,
 }
@@ -167,7 +173,7 @@ async fn exchange(worker: &Rc<Worker>, client: &mut H1, request: &mut Request) -
         started: moment,
         moment,
         asked_ms: 0,
-        asked_groups: 0,
+        asked_purges: 0,
         outcome: Outcome::default(),
         extra: Vec::new(),
     };
@@ -220,6 +226,7 @@ impl Exchange<'_, H1> {
                 Step::Miss(missing) => self.miss(missing).await,
                 Step::Pass(why) => self.pass(why).await,
                 Step::Upgrade => self.upgrade().await,
+                Step::Purge => self.purge().await,
                 Step::Finish => return Ok(()),
             };
             step = match done {
@@ -263,6 +270,9 @@ impl<C: Client> Exchange<'_, C> {
             }
         }
         if !self.request.head.method.is_get_or_head() {
+            if is_purge(&self.request.head.method) {
+                return Step::Purge;
+            }
             return Step::Pass("method");
         }
         let has_rules = !self.snapshot.settings.sites[self.site].paths.is_empty();
@@ -293,15 +303,27 @@ impl<C: Client> Exchange<'_, C> {
 
     /// Whether this object answers this request.
     pub(crate) fn judge(&mut self, object: Arc<Object>) -> Step {
-        let serving = object.terms.serving(self.now_ms(), &self.directives);
+        let mut serving = object.terms.serving(self.now_ms(), &self.directives);
         let miss = |object, forwarded| {
             Step::Miss(Missing {
                 known: Some(object),
                 ..Missing::nothing(forwarded)
             })
         };
-        if self.worker.cache().is_invalid(&object) {
-            return miss(object, "stale");
+        match self.worker.cache().verdict(&object) {
+            Verdict::Current => {}
+            // Served once more as it is, while it is fetched anew behind the answer.
+            Verdict::Soft if serving == Serving::Fresh && !object.terms.never_stale => {
+                serving = Serving::Grace;
+            }
+            Verdict::Soft if serving == Serving::Fresh => return miss(object, "stale"),
+            Verdict::Soft => {}
+            Verdict::Invalid => return miss(object, "stale"),
+            Verdict::Gone => {
+                self.worker.cache().remove_purged(&object);
+                self.outcome.missed = Some(Counter::MissPurged);
+                return Step::Miss(Missing::nothing("uri-miss"));
+            }
         }
         if !object.terms.is_worth_keeping(self.now_ms()) {
             self.worker.cache().remove(&object);
@@ -392,8 +414,22 @@ impl<C: Client> Exchange<'_, C> {
             stats.increment(Counter::of_status(outcome.status));
         }
         stats.add(Counter::BytesOut, self.client.written());
+        if let Some(reason) = outcome.miss_reason() {
+            stats.increment(reason);
+        }
         if outcome.part.is_from_cache() {
-            stats.add(Counter::BytesFromCache, outcome.body_bytes);
+            let all = outcome.body_bytes;
+            let from_disk = if outcome.recalled {
+                all
+            } else {
+                outcome.disk_bytes
+            };
+            stats.add(Counter::ServedMemory, all.saturating_sub(from_disk));
+            if from_disk > 0 {
+                stats.add(Counter::ServedDisk, from_disk);
+            }
+        } else {
+            stats.add(Counter::ServedOrigin, outcome.body_bytes);
         }
         let duration_us = self.elapsed_us();
         let timing = if outcome.part.is_from_cache() {
@@ -438,9 +474,11 @@ impl<C: Client> Exchange<'_, C> {
             referer: request.head.fields.get(FieldId::Referer),
             user_agent: request.head.fields.get(FieldId::UserAgent),
         };
-        if !self.worker.log().write(&record) {
-            self.worker.stats.increment(Counter::LogDropped);
+        let (log, stats) = (self.worker.log(), &self.worker.stats);
+        if !log.write(&record) {
+            stats.increment(Counter::LogDropped);
         }
+        stats.add(Counter::TailDropped, log.show(&record));
     }
 
     /// The moment its decisions are made by, in milliseconds since the epoch.

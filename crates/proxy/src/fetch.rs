@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use forebay_http::framing::BodyLength;
 use forebay_http::{FieldId, Method};
-use forebay_stats::Counter;
+use forebay_stats::{Counter, OriginStats};
 use forebay_upstream::{Pool, acquire};
 
 use crate::client::Client;
@@ -88,8 +88,12 @@ pub(crate) async fn run(fetch: &Fetch<'_>, client: &mut impl Client) -> Result<F
             upload,
             continued: false,
         };
+        let asked = worker.now();
         match talk.run(client).await {
             Ok(length) => {
+                let waited_us = worker.now().us - asked.us;
+                let stats = talk.origin.server_stats();
+                stats.answered(talk.origin.head.status, waited_us);
                 let Talk { origin, upload, .. } = talk;
                 return Ok(Fetched {
                     origin,
@@ -107,20 +111,29 @@ pub(crate) async fn run(fetch: &Fetch<'_>, client: &mut impl Client) -> Result<F
                 worker.stats.increment(Counter::OriginRetries);
             }
             Err(failure) => {
-                count_failure(worker, failure);
+                count_failure(worker, talk.origin.server_stats(), failure);
                 return Err(failure);
             }
         }
     }
 }
 
-fn count_failure(worker: &Worker, failure: Failure) {
+/// Counts a failure of the origin, for all and for the server.
+fn count_failure(worker: &Worker, server: &OriginStats, failure: Failure) {
     match failure {
-        Failure::Origin(OriginFailure::TimedOut) => worker.stats.increment(Counter::OriginTimeouts),
-        Failure::Origin(OriginFailure::Invalid(_)) => {
-            worker.stats.increment(Counter::OriginInvalid)
+        Failure::Origin(OriginFailure::TimedOut) => {
+            worker.stats.increment(Counter::OriginTimeouts);
+            server.timeout();
         }
-        Failure::Origin(_) => worker.stats.increment(Counter::OriginErrors),
+        Failure::Origin(failure) => {
+            let is_invalid = matches!(failure, OriginFailure::Invalid(_));
+            worker.stats.increment(if is_invalid {
+                Counter::OriginInvalid
+            } else {
+                Counter::OriginErrors
+            });
+            server.error();
+        }
         _ => {}
     }
 }

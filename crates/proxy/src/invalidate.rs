@@ -1,5 +1,6 @@
 //! What a successful unsafe request makes invalid.
 
+use forebay_cache::purge::{Order, What};
 use forebay_config::settings::Policy;
 use forebay_http::fields::FieldId;
 use forebay_http::{ResponseHead, targeted, uri};
@@ -32,7 +33,16 @@ impl<C: Client> Exchange<'_, C> {
         }
         let groups = head.fields.all(FieldId::CacheGroupInvalidation);
         for group in targeted::parse_string_list(groups, MOST_GROUPS).unwrap_or_default() {
-            cache.groups().invalidate(&self.request.authority, &group);
+            let order = Order {
+                what: What::Group {
+                    origin: self.request.authority[..].into(),
+                    name: group[..].into(),
+                },
+                soft: false,
+            };
+            if let Err(error) = cache.purges().invalidate(&order) {
+                tracing::warn!("a cache group was not invalidated: {error}");
+            }
         }
     }
 

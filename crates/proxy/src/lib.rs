@@ -16,6 +16,7 @@ mod fetch;
 mod fill;
 mod forward;
 mod h1;
+mod inspect;
 mod invalidate;
 mod listener;
 mod message;
@@ -24,16 +25,24 @@ mod moment;
 mod origin;
 mod outcome;
 mod partial;
+mod purge;
+mod purge_step;
+mod recall;
 mod refresh;
 mod relay;
 mod route;
 mod server;
 mod snapshot;
+mod tier;
 mod timers;
 mod tunnel;
 mod upload;
 mod worker;
 
+pub use access::{CACHE_RESULTS, MOST_TAILS, StatusFilter, Tail, TailError, TailFilter, TailLine};
+pub use forebay_cache::popular::{Popular, Tier};
+pub use inspect::{Inspected, Inspection};
+pub use purge::{NotPurged, PurgeOrder, PurgeTarget, Purged};
 pub use server::{
     Drained, Handle, Inherited, PoolStatus, ReloadError, Server, ServerStatus, StartError,
 };

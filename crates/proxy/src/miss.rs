@@ -51,6 +51,14 @@ pub(crate) struct Purpose {
 impl<C: Client> Exchange<'_, C> {
     /// Gets what is missing: waits for another's fetch, or fetches.
     pub(crate) async fn miss(&mut self, missing: Missing) -> Result<Step, Failure> {
+        if missing.known.is_none()
+            && self.is_for_itself()
+            && self.may_be_on_disk()
+            && let Some(object) = self.recall(&mut None).await
+            && let Step::Hit(object, serving) = self.judge(object)
+        {
+            return Ok(Step::Hit(object, serving));
+        }
         self.outcome.forwarded = missing.forwarded;
         if self.directives.only_if_cached {
             self.outcome.part = Part::Miss;
@@ -70,7 +78,25 @@ impl<C: Client> Exchange<'_, C> {
         }
         for _ in 0..MOST_TURNS {
             let landing = match self.turn(known.as_ref()) {
-                Turn::Lead(lead) => return self.fetch_missing(Some(lead), known).await,
+                Turn::Lead(lead) => {
+                    let mut lead = Some(lead);
+                    if known.is_none()
+                        && self.may_be_on_disk()
+                        && let Some(object) = self.recall(&mut lead).await
+                    {
+                        match self.judge(object) {
+                            Step::Miss(Missing { known: stale, .. }) => {
+                                known = stale;
+                                continue;
+                            }
+                            step => {
+                                self.outcome.forwarded = "";
+                                return Ok(step);
+                            }
+                        }
+                    }
+                    return self.fetch_missing(lead, known).await;
+                }
                 Turn::Shunned => {
                     self.outcome.part = Part::HitForMiss;
                     return self.fetch_missing(None, known).await;
@@ -115,6 +141,13 @@ impl<C: Client> Exchange<'_, C> {
         let fields = &self.request.head.fields;
         fields.has(FieldId::Authorization)
             || (fields.has_any(VALIDATING) && known.is_none_or(|known| known.whole().is_none()))
+    }
+
+    /// Whether nobody else's fetch would do: what is on disk is looked for without a turn.
+    fn is_for_itself(&self) -> bool {
+        self.request.head.method == Method::Head
+            || self.directives.only_if_cached
+            || self.is_own(None)
     }
 
     fn turn(&self, known: Option<&Arc<Object>>) -> Turn {
@@ -235,7 +268,7 @@ impl<C: Client> Exchange<'_, C> {
 
     /// Whether a stale object may be served because the origin failed (RFC 5861 section 4).
     pub(crate) fn may_stand_in(&self, object: &Object) -> bool {
-        object.whole().is_some_and(|body| body.whole().is_some())
+        object.whole().is_some_and(|body| body.is_complete())
             && !self.worker.cache().is_invalid(object)
             && object
                 .terms
@@ -246,7 +279,7 @@ impl<C: Client> Exchange<'_, C> {
     pub(crate) async fn ask(&mut self, changes: &Changes, own: bool) -> Result<Fetched, Failure> {
         forebay_http::framing::remove_hop_by_hop(&mut self.request.head.fields);
         let asked = self.moment;
-        self.asked_groups = self.worker.cache().groups().moment();
+        self.asked_purges = self.worker.cache().purges().moment();
         let fetch = Fetch {
             worker: self.worker,
             snapshot: self.snapshot,

@@ -68,6 +68,11 @@ impl Origin {
         self.connection.reused
     }
 
+    /// The server's own figures.
+    pub(crate) fn server_stats(&self) -> &forebay_stats::OriginStats {
+        self.connection.server().stats()
+    }
+
     /// The server's address, for the log.
     pub(crate) fn label(&self) -> &std::sync::Arc<str> {
         self.connection.server().label()

@@ -73,6 +73,8 @@ pub(crate) struct Outcome {
     pub(crate) part: Part,
     /// Why it was forwarded, as RFC 9211 section 2.2 names it; empty: it was not.
     pub(crate) forwarded: &'static str,
+    /// Why it was forwarded, where RFC 9211 has no word of its own: purged, unreadable on disk.
+    pub(crate) missed: Option<Counter>,
     /// The origin's status, if there was one.
     pub(crate) origin_status: u16,
     pub(crate) stored: bool,
@@ -83,12 +85,48 @@ pub(crate) struct Outcome {
     pub(crate) status: u16,
     /// Bytes of the response's body that were sent.
     pub(crate) body_bytes: u64,
+    /// Of these, those that were read from disk.
+    pub(crate) disk_bytes: u64,
+    /// The object was brought from disk into memory for this request.
+    pub(crate) recalled: bool,
     pub(crate) first_byte_us: u64,
     pub(crate) upstream: Option<Arc<str>>,
     pub(crate) upstream_us: u64,
 }
 
 impl Outcome {
+    /// The counter of the reason that the request was forwarded; `None`: it was not, or another
+    /// request fetched the answer.
+    #[inline]
+    pub(crate) fn miss_reason(&self) -> Option<Counter> {
+        if self.forwarded.is_empty() {
+            return None;
+        }
+        self.reason_forwarded()
+    }
+
+    fn reason_forwarded(&self) -> Option<Counter> {
+        if self.part == Part::Coalesced {
+            return None;
+        }
+        if self.missed.is_some() {
+            return self.missed;
+        }
+        if self.part == Part::HitForMiss {
+            return Some(Counter::MissHitForMiss);
+        }
+        Some(match self.forwarded {
+            "uri-miss" => Counter::MissUri,
+            "vary-miss" => Counter::MissVary,
+            "stale" => Counter::MissStale,
+            "request" => Counter::MissRequest,
+            "partial" => Counter::MissPartial,
+            "bypass" => Counter::MissBypass,
+            "method" => Counter::MissMethod,
+            _ => Counter::MissOther,
+        })
+    }
+
     /// Appends the `Cache-Status` line of the cache of this name; see
     /// [`Outcome::end_cache_status`].
     pub(crate) fn write_cache_status(&self, name: &str, ttl_ms: Option<i64>, out: &mut Vec<u8>) {
@@ -179,5 +217,35 @@ mod tests {
             line(&stale, Some(-1_500)),
             "Cache-Status: forebay; hit; ttl=-2\r\n"
         );
+    }
+    #[test]
+    fn what_was_forwarded_has_one_reason() {
+        let forwarded = |part, forwarded| Outcome {
+            part,
+            forwarded,
+            ..Outcome::default()
+        };
+        for (outcome, reason) in [
+            (forwarded(Part::Hit, ""), None),
+            (forwarded(Part::Coalesced, "uri-miss"), None),
+            (forwarded(Part::Miss, "uri-miss"), Some(Counter::MissUri)),
+            (
+                forwarded(Part::Revalidated, "stale"),
+                Some(Counter::MissStale),
+            ),
+            (
+                forwarded(Part::HitForMiss, "uri-miss"),
+                Some(Counter::MissHitForMiss),
+            ),
+            (forwarded(Part::Pass, "method"), Some(Counter::MissMethod)),
+            (forwarded(Part::Miss, "miss"), Some(Counter::MissOther)),
+        ] {
+            assert_eq!(outcome.miss_reason(), reason, "{outcome:?}");
+        }
+        let purged = Outcome {
+            missed: Some(Counter::MissPurged),
+            ..forwarded(Part::Miss, "stale")
+        };
+        assert_eq!(purged.miss_reason(), Some(Counter::MissPurged));
     }
 }

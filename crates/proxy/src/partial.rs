@@ -122,6 +122,7 @@ impl<C: Client> Exchange<'_, C> {
             origin: probe.origin,
             writer,
             object: Arc::clone(&object),
+            key: self.request.key[..].into(),
             tail,
         }
         .spawn();

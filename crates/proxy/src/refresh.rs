@@ -57,7 +57,7 @@ impl Refresh {
             started: moment,
             moment,
             asked_ms: 0,
-            asked_groups: 0,
+            asked_purges: 0,
             outcome: Outcome::default(),
             extra: Vec::new(),
         };

@@ -9,6 +9,7 @@ use forebay_http::{Method, query};
 
 use crate::failure::Refused;
 use crate::forward::Peer;
+use crate::purge_step::is_purge;
 use crate::snapshot::Snapshot;
 use crate::worker::Request;
 
@@ -29,7 +30,10 @@ impl Request {
         let site = site.ok_or(Refused::new(421, "no site has this host"))?;
         let methods = &snapshot.settings.sites[site].methods;
         let method = self.head.method.as_bytes();
-        if !methods.is_empty() && !methods.iter().any(|allowed| allowed.as_bytes() == method) {
+        if !methods.is_empty()
+            && !is_purge(&self.head.method)
+            && !methods.iter().any(|allowed| allowed.as_bytes() == method)
+        {
             return Err(Refused::new(405, "this site does not allow the method"));
         }
         match self.head.method {

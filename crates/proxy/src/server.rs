@@ -6,9 +6,7 @@
 //!  drain: stop accepting ─▶ end idle connections ─▶ wait ─▶ threads end
 //! ```
 
-use std::collections::hash_map::RandomState;
 use std::fmt;
-use std::hash::BuildHasher;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -16,17 +14,25 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use forebay_cache::Cache;
+use forebay_cache::disk::DirectoryStatus;
+use forebay_cache::popular::{self, Popular};
+use forebay_cache::purge::BanLine;
 use forebay_config::Settings;
 use forebay_config::settings::ListenAddress;
-use forebay_stats::{Gauges, Registry};
+use forebay_stats::{Counter, Gauges, Registry};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
-use crate::access::AccessLog;
+use crate::access::{AccessLog, Tail, TailError, TailFilter};
 use crate::listener::{self, Listener};
 use crate::snapshot::Snapshot;
+use crate::tier;
 use crate::worker::{self, Order, Shared};
+
+/// How often invalidations that nobody waits for are written down.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+/// After so many of these, what was purged is looked for in memory.
+const TIDY_AFTER: u32 = 5;
 
 /// How often names of servers are resolved again.
 const RESOLVE_EVERY: Duration = Duration::from_secs(30);
@@ -69,6 +75,8 @@ pub enum StartError {
     Listen(ListenAddress, io::Error),
     /// The access log could not be opened.
     AccessLog(io::Error),
+    /// No directory of the disk tier could be opened.
+    Disk(io::Error),
     /// A thread could not be started.
     Thread(io::Error),
 }
@@ -113,6 +121,43 @@ pub struct PoolStatus {
     pub active: u64,
     /// Whether it could not be reached lately.
     pub failed: bool,
+    /// Requests sent to it, repeats included.
+    pub requests: u64,
+    /// Connections opened to it.
+    pub connects: u64,
+    /// Requests that it gave no usable response to.
+    pub errors: u64,
+    /// Requests, or attempts to connect, that took it too long.
+    pub timeouts: u64,
+    /// Its responses with a status of 500 or above.
+    pub failures: u64,
+    /// From a request to the head of its response, in microseconds: the mean.
+    pub mean_us: u64,
+    /// The same: what half of the responses did not exceed.
+    pub p50_us: u64,
+    /// The same: what 99 of 100 did not exceed.
+    pub p99_us: u64,
+}
+
+impl PoolStatus {
+    fn of(pool: &str, server: &forebay_upstream::Server, now_ms: u64) -> Self {
+        let figures = server.stats().snapshot();
+        Self {
+            pool: pool.to_owned(),
+            server: server.label().to_string(),
+            addresses: server.addresses().iter().map(ToString::to_string).collect(),
+            active: server.active(),
+            failed: server.is_failed(now_ms),
+            requests: figures.requests,
+            connects: figures.connects,
+            errors: figures.errors,
+            timeouts: figures.timeouts,
+            failures: figures.failures,
+            mean_us: figures.first_byte.mean(),
+            p50_us: figures.first_byte.percentile(50.0),
+            p99_us: figures.first_byte.percentile(99.0),
+        }
+    }
 }
 
 impl Server {
@@ -128,20 +173,21 @@ impl Server {
             bind_all(&settings.listen, workers)
         };
         let listeners = listeners.map_err(|(address, error)| StartError::Listen(address, error))?;
-        let seed = RandomState::new().hash_one(0x0f0e_bae5_u64);
-        let cache = Cache::new(settings.cache.memory, seed);
+        let registry = Registry::new();
+        let cache = tier::open(&settings, &registry).map_err(StartError::Disk)?;
         let shared = Arc::new(Shared {
             cache,
             snapshot: ArcSwap::from_pointee(Snapshot::new(settings, None)),
             log: ArcSwap::new(log),
             generation: AtomicU64::new(1),
-            registry: Registry::new(),
+            registry,
             connections: AtomicUsize::new(0),
             next_connection: AtomicU64::new(1),
             upstream_idle: AtomicUsize::new(0),
             started: Instant::now(),
         });
         resolve(&shared);
+        watch_origins(&shared);
         let mut threads = Vec::new();
         let mut orders = Vec::new();
         for number in 0..workers {
@@ -160,6 +206,10 @@ impl Server {
             .into_iter()
             .for_each(|(address, bound)| control.hand_out(address, bound));
         spawn_resolver(&control).map_err(StartError::Thread)?;
+        spawn_tidier(&control).map_err(StartError::Thread)?;
+        if let Some(disk) = shared.cache.disk() {
+            disk.start(&shared.cache).map_err(StartError::Thread)?;
+        }
         Ok(Self {
             handle: Handle { control },
             threads,
@@ -191,6 +241,11 @@ impl Server {
         let finished = self.threads.iter().all(JoinHandle::is_finished);
         let left = control.shared.connections.load(Relaxed);
         control.shared.log.load().close();
+        control.shared.tidy(false);
+        if let Some(disk) = control.shared.cache.disk() {
+            let saved = disk.stop(&control.shared.cache);
+            tracing::info!("{saved} objects of memory were written to disk");
+        }
         for (_, address) in control.listening.lock().iter() {
             if let (ListenAddress::Unix(path), false) = (address, control.inherited) {
                 let _ = std::fs::remove_file(path);
@@ -204,6 +259,11 @@ impl Server {
 }
 
 impl Handle {
+    /// What the workers share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.control.shared
+    }
+
     /// The addresses it listens on, with the real ports.
     pub fn addresses(&self) -> Vec<ListenAddress> {
         self.control
@@ -235,12 +295,14 @@ impl Handle {
             objects: shared.cache.objects(),
             cache_bytes: shared.cache.budget().used(),
             cache_budget_bytes: shared.cache.budget().limit(),
+            tails: shared.log.load().tail_count() as u64,
             upstream_idle: shared.upstream_idle.load(Relaxed) as u64,
             upstream_active: servers.map(|server| server.active()).sum(),
             workers: self.control.workers.len() as u64,
             uptime_seconds: shared.started.elapsed().as_secs(),
             config_generation: shared.generation.load(Relaxed),
-            ..Gauges::default()
+            bans: shared.cache.purges().bans().len() as u64,
+            ..tier::gauges(&shared.cache)
         }
     }
 
@@ -249,18 +311,44 @@ impl Handle {
         let snapshot = self.control.shared.snapshot.load();
         let now_ms = worker::unix_ms();
         let pools = snapshot.pools.iter().flat_map(|pool| {
-            pool.servers().iter().map(|server| PoolStatus {
-                pool: pool.name.clone(),
-                server: server.label().to_string(),
-                addresses: server.addresses().iter().map(ToString::to_string).collect(),
-                active: server.active(),
-                failed: server.is_failed(now_ms),
-            })
+            pool.servers()
+                .iter()
+                .map(|server| PoolStatus::of(&pool.name, server, now_ms))
         });
         ServerStatus {
             listening: self.addresses(),
             pools: pools.collect(),
         }
+    }
+
+    /// Shows the exchanges that end from now on and fit `filter`; at most `capacity` of them
+    /// wait for the reader. What it misses it is told.
+    ///
+    /// # Errors
+    /// There are [`crate::MOST_TAILS`] already, or the filter names what does not exist.
+    pub fn tail(&self, filter: TailFilter, capacity: usize) -> Result<Tail, TailError> {
+        self.control.shared.log.load().tail(filter, capacity)
+    }
+
+    /// The purges that objects are still compared with, the newest first.
+    pub fn bans(&self) -> Vec<BanLine> {
+        self.control.shared.cache.purges().bans()
+    }
+
+    /// The directories of the disk tier; none without one.
+    pub fn directories(&self) -> Vec<DirectoryStatus> {
+        let disk = self.control.shared.cache.disk();
+        disk.map(|disk| disk.status()).unwrap_or_default()
+    }
+
+    /// The objects in the index of memory that were delivered most often, the hottest first.
+    pub fn hottest(&self, limit: usize) -> Vec<Popular> {
+        popular::hottest(&self.control.shared.cache, limit)
+    }
+
+    /// The objects in the index of memory with the most bytes, the biggest first.
+    pub fn biggest(&self, limit: usize) -> Vec<Popular> {
+        popular::biggest(&self.control.shared.cache, limit)
     }
 }
 
@@ -359,7 +447,7 @@ impl Control {
             self.shared.log.load().reopen()?;
             return Ok(None);
         }
-        AccessLog::start(new).map(Some)
+        self.shared.log.load().restart(new).map(Some)
     }
 }
 
@@ -423,6 +511,15 @@ fn resolve(shared: &Shared) {
     }
 }
 
+/// Lets the counters show those of each server of the configuration in force.
+fn watch_origins(shared: &Arc<Shared>) {
+    let watched = Arc::downgrade(shared);
+    shared.registry.watch_origins(move || {
+        let figures = |shared: Arc<Shared>| shared.snapshot.load().pools.figures(worker::unix_ms());
+        watched.upgrade().map_or_else(Vec::new, figures)
+    });
+}
+
 /// Names are resolved beside the workers, for as long as the server is there.
 fn spawn_resolver(control: &Arc<Control>) -> io::Result<JoinHandle<()>> {
     let control = Arc::downgrade(control);
@@ -439,11 +536,42 @@ fn spawn_resolver(control: &Arc<Control>) -> io::Result<JoinHandle<()>> {
         })
 }
 
+impl Shared {
+    fn tidy(&self, thoroughly: bool) {
+        if let Err(error) = self.cache.purges().flush() {
+            tracing::warn!("invalidations cannot be written down: {error}");
+        }
+        if thoroughly {
+            let removed = self.cache.tidy();
+            self.registry.shared().add(Counter::Evicted, removed);
+        }
+    }
+}
+
+/// Writes invalidations down, and forgets purges that everything in memory was looked at for.
+fn spawn_tidier(control: &Arc<Control>) -> io::Result<JoinHandle<()>> {
+    let control = Arc::downgrade(control);
+    std::thread::Builder::new()
+        .name("tidier".into())
+        .spawn(move || {
+            for round in 1u32.. {
+                std::thread::sleep(FLUSH_EVERY);
+                match control.upgrade() {
+                    Some(control) if !control.draining.load(Relaxed) => {
+                        control.shared.tidy(round % TIDY_AFTER == 0);
+                    }
+                    _ => return,
+                }
+            }
+        })
+}
+
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
             Self::AccessLog(error) => write!(f, "cannot open the access log: {error}"),
+            Self::Disk(error) => write!(f, "cannot open the disk tier: {error}"),
             Self::Thread(error) => write!(f, "cannot start a thread: {error}"),
         }
     }

@@ -183,7 +183,7 @@ impl Worker {
     pub(crate) fn note_filling(&self, body: &Arc<Body>) {
         let mut filling = self.filling.borrow_mut();
         if filling.len() == filling.capacity() {
-            filling.retain(|body| body.upgrade().is_some_and(|body| body.whole().is_none()));
+            filling.retain(|body| body.upgrade().is_some_and(|body| !body.is_complete()));
         }
         filling.push(Arc::downgrade(body));
     }

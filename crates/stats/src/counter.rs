@@ -76,6 +76,29 @@ counters! {
     Passes, "passes", "cache_passes", "", "requests",
         "Requests that went to the origin without a lookup.";
 
+    MissUri, "miss_uri", "cache_miss_reasons", r#"reason="uri-miss""#, "requests",
+        "Requests forwarded because nothing was stored under their key.";
+    MissVary, "miss_vary", "cache_miss_reasons", r#"reason="vary-miss""#, "requests",
+        "Requests forwarded because only other variants were stored.";
+    MissStale, "miss_stale", "cache_miss_reasons", r#"reason="stale""#, "requests",
+        "Requests forwarded because the stored object had to be validated or replaced.";
+    MissRequest, "miss_request", "cache_miss_reasons", r#"reason="request""#, "requests",
+        "Requests forwarded because they asked for it themselves (`Cache-Control`, a body).";
+    MissPartial, "miss_partial", "cache_miss_reasons", r#"reason="partial""#, "requests",
+        "Requests forwarded because only other ranges of the object were stored.";
+    MissHitForMiss, "miss_hit_for_miss", "cache_miss_reasons", r#"reason="hit-for-miss""#, "requests",
+        "Requests forwarded because the last response for their key could not be stored.";
+    MissBypass, "miss_bypass", "cache_miss_reasons", r#"reason="bypass""#, "requests",
+        "Requests forwarded because the configuration says so (`pass`), or to become a tunnel.";
+    MissMethod, "miss_method", "cache_miss_reasons", r#"reason="method""#, "requests",
+        "Requests forwarded because of their method.";
+    MissPurged, "miss_purged", "cache_miss_reasons", r#"reason="purged""#, "requests",
+        "Requests forwarded because the stored object had been purged.";
+    MissDiskError, "miss_disk_error", "cache_miss_reasons", r#"reason="disk-error""#, "requests",
+        "Requests forwarded because the stored object could not be read from disk.";
+    MissOther, "miss_other", "cache_miss_reasons", r#"reason="other""#, "requests",
+        "Requests forwarded because the stored object was still on its way and could not be joined.";
+
     NotModified, "not_modified", "not_modified", "", "responses",
         "304 responses to clients whose copy was current.";
     Partial, "partial", "partial_responses", "", "responses",
@@ -103,7 +126,13 @@ counters! {
     BytesOut, "bytes_out", "client_sent_bytes", "", "bytes",
         "Bytes written to clients, heads included.";
     BytesFromCache, "bytes_from_cache", "cache_served_bytes", "", "bytes",
-        "Body bytes sent to clients out of the cache.";
+        "Body bytes sent to clients out of the cache, in memory or on disk.";
+    ServedMemory, "served_memory", "served_bytes", r#"source="memory""#, "bytes",
+        "Body bytes sent to clients out of the cache in memory.";
+    ServedDisk, "served_disk", "served_bytes", r#"source="disk""#, "bytes",
+        "Body bytes sent to clients out of the cache on disk.";
+    ServedOrigin, "served_origin", "served_bytes", r#"source="origin""#, "bytes",
+        "Body bytes sent to clients that were fetched for them, or made by Forebay.";
     BytesFromOrigin, "bytes_from_origin", "origin_received_bytes", "", "bytes",
         "Bytes read from origins, heads included.";
 
@@ -135,8 +164,42 @@ counters! {
     Invalidated, "invalidated", "cache_invalidated", "", "objects",
         "Objects made unusable by an unsafe method or a cache group.";
 
+    DiskHits, "disk_hits", "disk_hits", "", "requests",
+        "Requests answered with an object that was on disk and not in memory.";
+    DiskReads, "disk_reads", "disk_reads", "", "reads",
+        "Reads from the cache on disk.";
+    DiskReadBytes, "disk_read_bytes", "disk_read_bytes", "", "bytes",
+        "Bytes read from the cache on disk.";
+    DiskReadWaits, "disk_read_waits", "disk_read_waits", "", "reads",
+        "Reads that had to wait for the disk, because the system did not have the bytes in memory.";
+    DiskReadErrors, "disk_read_errors", "disk_read_errors", "", "reads",
+        "Reads that failed: the disk gave an error, or bytes that do not match their checksum.";
+    DiskWritten, "disk_written", "disk_written_objects", "", "objects",
+        "Objects written to the cache on disk.";
+    DiskWrittenBytes, "disk_written_bytes", "disk_written_bytes", "", "bytes",
+        "Bytes written to the cache on disk.";
+    DiskWriteDropped, "disk_write_dropped", "disk_write_dropped", "", "objects",
+        "Objects that were to be written to disk and were not, because the disk did not keep up or failed.";
+    DiskReclaimed, "disk_reclaimed", "disk_reclaimed_segments", "", "segments",
+        "Segments on disk given up to make room.";
+    DiskReinserted, "disk_reinserted", "disk_reinserted_objects", "", "objects",
+        "Objects written again because they were still asked for when their segment was given up.";
+
+    PurgesUrl, "purges_url", "purges", r#"kind="url""#, "purges",
+        "Purges of a URL.";
+    PurgesPrefix, "purges_prefix", "purges", r#"kind="prefix""#, "purges",
+        "Purges of all URLs that begin alike.";
+    PurgesBan, "purges_ban", "purges", r#"kind="ban""#, "purges",
+        "Bans, by an expression.";
+    PurgesTag, "purges_tag", "purges", r#"kind="tag""#, "purges",
+        "Purges of a tag.";
+    PurgesAll, "purges_all", "purges", r#"kind="all""#, "purges",
+        "Purges of everything.";
+
     LogDropped, "log_dropped", "log_dropped_lines", "", "lines",
         "Access log lines dropped because `log.buffer` was full.";
+    TailDropped, "tail_dropped", "tail_dropped_lines", "", "lines",
+        "Lines dropped because whoever follows the exchanges live did not keep up.";
 }
 
 /// How many counters there are.

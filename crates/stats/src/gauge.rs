@@ -45,6 +45,20 @@ gauges! {
         "Memory that cached objects take, with everything needed to keep them.";
     cache_budget_bytes, "cache_memory_budget_bytes", "bytes",
         "Memory that cached objects may take (`cache.memory`).";
+    disk_objects, "disk_objects", "objects",
+        "Objects in the cache on disk, each variant counted.";
+    disk_used_bytes, "disk_used_bytes", "bytes",
+        "Disk space that the cache takes.";
+    disk_limit_bytes, "disk_limit_bytes", "bytes",
+        "Disk space that the cache may take (`cache.disk`).";
+    disk_index_bytes, "disk_index_bytes", "bytes",
+        "Memory that the index of the cache on disk takes.";
+    disk_failed_directories, "disk_failed_directories", "directories",
+        "Directories of the cache on disk that are out of service because they failed.";
+    bans, "bans", "bans",
+        "Bans in force: expressions that objects are compared with when they are looked up.";
+    tails, "tails", "readers",
+        "Readers that follow the exchanges live.";
     resident_bytes, "resident_memory_bytes", "bytes",
         "Memory of the process that is in RAM, as the system counts it; 0 where it does not say.";
     upstream_idle, "origin_connections_idle", "connections",

@@ -1,7 +1,7 @@
 //! Counters, gauges and timings: their definitions, their storage, their sums.
 //!
 //! Every figure Forebay shows is one row of a table here ([`counter`],
-//! [`timing`], [`gauge`]). The enum that code counts with, the names in
+//! [`timing`], [`gauge`], [`origin`]). The enum that code counts with, the names in
 //! `/metrics` and `/status` and the page `docs/metrics.md` all come from the
 //! row, so a figure that is not documented does not exist.
 //!
@@ -14,6 +14,7 @@ pub mod counter;
 pub mod expose;
 pub mod gauge;
 pub mod histogram;
+pub mod origin;
 mod reference;
 mod registry;
 pub mod timing;
@@ -22,6 +23,7 @@ mod worker;
 pub use counter::Counter;
 pub use gauge::Gauges;
 pub use histogram::HistogramSnapshot;
+pub use origin::{OriginSnapshot, OriginStats};
 pub use reference::reference_markdown;
 pub use registry::{Registry, Snapshot};
 pub use timing::Timing;

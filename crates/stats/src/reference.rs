@@ -1,7 +1,7 @@
 //! `docs/metrics.md`, written from the tables.
 
 use crate::expose::{BUILD_INFO, PERCENTILES};
-use crate::{counter, gauge, timing};
+use crate::{counter, gauge, origin, timing};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -14,7 +14,10 @@ administration address show. This page is generated from the tables in
 Every request that is routed to a pool counts in exactly one of `hits`,
 `hits_stale`, `hits_revalidated`, `stale_on_error`, `coalesced`, `misses`,
 `hit_for_miss` and `passes`. The `hit_ratio` of `/status` is the share of the
-first five in all eight.
+first five in all eight. What was forwarded to an origin, and not for another
+request's sake, counts in exactly one of the reasons of
+`forebay_cache_miss_reasons_total` too: all of `misses`, `hit_for_miss` and `passes`,
+and those of `hits_revalidated` and `stale_on_error` that asked themselves.
 
 ";
 
@@ -64,7 +67,22 @@ pub fn reference_markdown() -> String {
             row.help
         );
     }
+    origins(&mut out);
     out
+}
+
+fn origins(out: &mut String) {
+    out.push_str(
+        "\n## Of each server of a pool\n\nWith the labels `pool` and `server`. A counter starts at 0 when the server comes into the\n\
+         configuration. `/api/v1/status` shows them with the pools.\n\n\
+         | `/metrics` | Unit | Meaning |\n|---|---|---|\n",
+    );
+    for row in origin::ROWS {
+        let (name, unit, help) = (row.name, row.unit, row.help);
+        let _ = writeln!(out, "| `{name}` | {unit} | {help} |");
+    }
+    let (name, help) = origin::FIRST_BYTE;
+    let _ = writeln!(out, "| `{name}` | seconds | {help} |");
 }
 
 fn labelled(name: &str, label: &str) -> String {

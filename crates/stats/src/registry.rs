@@ -2,14 +2,19 @@
 
 use crate::counter::{self, Counter};
 use crate::histogram::HistogramSnapshot;
+use crate::origin::OriginSnapshot;
 use crate::timing::{self, Timing};
 use crate::worker::{SharedCounters, WorkerStats};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Gives the figures of every server of every pool.
+type Origins = Box<dyn Fn() -> Vec<OriginSnapshot> + Send + Sync>;
 
 /// Knows every worker's figures. One for the process.
 pub struct Registry {
     workers: Mutex<Vec<Arc<WorkerStats>>>,
     shared: SharedCounters,
+    origins: OnceLock<Origins>,
 }
 
 impl Registry {
@@ -18,6 +23,7 @@ impl Registry {
         Arc::new(Self {
             workers: Mutex::new(Vec::new()),
             shared: SharedCounters::new(),
+            origins: OnceLock::new(),
         })
     }
 
@@ -37,6 +43,12 @@ impl Registry {
         &self.shared
     }
 
+    /// Says where the figures of the servers of pools are to be had. Only the first call counts.
+    pub fn watch_origins(&self, origins: impl Fn() -> Vec<OriginSnapshot> + Send + Sync + 'static) {
+        // Set already: the first one stays, as promised.
+        let _ = self.origins.set(Box::new(origins));
+    }
+
     /// The sums now. Workers go on counting meanwhile, so figures that belong
     /// together may differ by what happens in a microsecond.
     pub fn snapshot(&self) -> Snapshot {
@@ -51,6 +63,11 @@ impl Registry {
         {
             worker.sum_into(&mut snapshot.counters, &mut snapshot.timings);
         }
+        snapshot.add_up();
+        snapshot.origins = self
+            .origins
+            .get()
+            .map_or_else(Vec::new, |origins| origins());
         snapshot
     }
 }
@@ -60,6 +77,7 @@ impl Registry {
 pub struct Snapshot {
     counters: [u64; counter::COUNT],
     timings: [HistogramSnapshot; timing::COUNT],
+    origins: Vec<OriginSnapshot>,
 }
 
 impl Default for Snapshot {
@@ -67,11 +85,19 @@ impl Default for Snapshot {
         Self {
             counters: [0; counter::COUNT],
             timings: std::array::from_fn(|_| HistogramSnapshot::default()),
+            origins: Vec::new(),
         }
     }
 }
 
 impl Snapshot {
+    /// What comes from memory and from disk comes from the cache. It is added here, so that a
+    /// hit counts its bytes once.
+    fn add_up(&mut self) {
+        let tiers = self.get(Counter::ServedMemory) + self.get(Counter::ServedDisk);
+        self.counters[Counter::BytesFromCache.index()] += tiers;
+    }
+
     /// A counter's sum.
     pub fn get(&self, counter: Counter) -> u64 {
         self.counters[counter.index()]
@@ -82,12 +108,27 @@ impl Snapshot {
         &self.timings[timing.index()]
     }
 
+    /// Each server of each pool.
+    pub fn origins(&self) -> &[OriginSnapshot] {
+        &self.origins
+    }
+
     /// What happened since `earlier`, a snapshot of the same registry.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             counters: std::array::from_fn(|i| self.counters[i].saturating_sub(earlier.counters[i])),
             timings: std::array::from_fn(|i| self.timings[i].since(&earlier.timings[i])),
+            origins: self
+                .origins
+                .iter()
+                .map(
+                    |now| match earlier.origins.iter().find(|then| now.is_same(then)) {
+                        Some(then) => now.since(then),
+                        None => now.clone(),
+                    },
+                )
+                .collect(),
         }
     }
 
@@ -174,6 +215,16 @@ mod tests {
             ),
             (4_000, 4_000)
         );
+    }
+
+    #[test]
+    fn bytes_from_the_cache_are_those_from_memory_and_disk() {
+        let registry = Registry::new();
+        let worker = registry.worker();
+        worker.add(Counter::ServedMemory, 5);
+        worker.add(Counter::ServedDisk, 7);
+        worker.add(Counter::ServedOrigin, 100);
+        assert_eq!(registry.snapshot().get(Counter::BytesFromCache), 12);
     }
 
     #[test]

@@ -45,6 +45,8 @@ timings! {
         "From the request's head to the last byte given to the client's socket, with the origin's help.";
     OriginFirstByte, "origin_first_byte", "origin_first_byte", "",
         "From the request given to the origin's socket to the first byte of its response.";
+    DiskRead, "disk_read", "disk_read", "",
+        "From the order to read an object from disk to its bytes.";
 }
 
 /// How many timings there are.

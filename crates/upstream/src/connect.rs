@@ -68,6 +68,7 @@ impl Connection {
 impl Lease {
     fn new(server: &Arc<Server>, slot: Option<OwnedSemaphorePermit>) -> Self {
         server.active.fetch_add(1, Relaxed);
+        server.stats().request();
         Self {
             server: Arc::clone(server),
             _slot: slot,
@@ -192,18 +193,29 @@ async fn on_server(
         });
     }
     match open(server, timeouts.connect).await {
-        Ok(stream) => Ok(Connection {
-            stream,
-            reused: false,
-            lease: Lease::new(server, slot),
-        }),
+        Ok(stream) => {
+            server.stats().connect();
+            Ok(Connection {
+                stream,
+                reused: false,
+                lease: Lease::new(server, slot),
+            })
+        }
         Err(error) => {
+            count_failure(server, error);
             if error != ConnectError::Unresolved {
                 server.set_failed(now_ms + pool.settings.fail_timeout.as_millis() as u64);
             }
             tracing::debug!(server = %server.label(), ?error, "no connection");
             Err(error)
         }
+    }
+}
+
+fn count_failure(server: &Server, error: ConnectError) {
+    match error {
+        ConnectError::TimedOut => server.stats().timeout(),
+        _ => server.stats().error(),
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use arc_swap::ArcSwap;
 use forebay_config::settings::{Pool as PoolSettings, ServerAddress};
+use forebay_stats::{OriginSnapshot, OriginStats};
 use tokio::sync::Semaphore;
 
 /// All pools of a configuration.
@@ -35,6 +36,7 @@ pub struct Server {
     failed_until_ms: AtomicU64,
     pub(crate) slots: Option<Arc<Semaphore>>,
     pub(crate) active: AtomicU64,
+    stats: OriginStats,
     /// Unique in the process: what idle connections are kept under.
     pub(crate) id: u64,
 }
@@ -74,6 +76,21 @@ impl Pools {
     /// All pools, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Pool>> {
         self.by_name.values()
+    }
+
+    /// The figures of every server.
+    pub fn figures(&self, now_ms: u64) -> Vec<OriginSnapshot> {
+        let servers = self.iter().flat_map(|pool| {
+            let of_server = |server: &Arc<Server>| OriginSnapshot {
+                pool: pool.name.clone(),
+                server: server.label.to_string(),
+                active: server.active(),
+                failed: server.is_failed(now_ms),
+                ..server.stats.snapshot()
+            };
+            pool.servers.iter().map(of_server)
+        });
+        servers.collect()
     }
 
     /// Resolves every server's name again, at once and side by side; blocks.
@@ -140,6 +157,7 @@ impl Server {
                 .max_connections
                 .map(|most| Arc::new(Semaphore::new(most))),
             active: AtomicU64::new(0),
+            stats: OriginStats::default(),
             id: NEXT_ID.fetch_add(1, Relaxed),
         }
     }
@@ -157,6 +175,11 @@ impl Server {
     /// The addresses its name has now.
     pub fn addresses(&self) -> Arc<Vec<SocketAddr>> {
         self.resolved.load_full()
+    }
+
+    /// Where what happens with it is counted. Requests and connections are counted here already.
+    pub fn stats(&self) -> &OriginStats {
+        &self.stats
     }
 
     /// Requests it is working on.
@@ -235,5 +258,22 @@ mod tests {
         let new = pools(&["2.2.2.2", "4.4.4.4"], Some(&old));
         let (old, new) = (old.get("app").unwrap(), new.get("app").unwrap());
         assert!(Arc::ptr_eq(&old.servers()[1], &new.servers()[0]));
+    }
+
+    #[test]
+    fn figures_say_whose_they_are_and_survive_a_reload() {
+        let old = pools(&["1.1.1.1", "2.2.2.2"], None);
+        let server = &old.get("app").unwrap().servers()[1];
+        server.stats().error();
+        server.set_failed(10);
+        let new = pools(&["2.2.2.2"], Some(&old));
+        let figures = new.figures(5);
+        assert_eq!(figures.len(), 1);
+        assert_eq!(
+            (figures[0].pool.as_str(), figures[0].server.as_str()),
+            ("app", "2.2.2.2:80")
+        );
+        assert_eq!((figures[0].errors, figures[0].failed), (1, true));
+        assert!(!new.figures(10)[0].failed);
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //!  Writer ──append──▶ pieces ──read──▶ Reader, Reader, …     growing
 //!         ──finish──▶ Sealed chunks ──borrow──▶ every hit    whole
+//!         ──spool───▶ pieces on disk ──read──▶ Reader, …     whole, but not in memory
 //!         ──drop────▶ Failed                                 never looks whole
 //! ```
 //!
@@ -12,6 +13,8 @@
 //! and its writer waits when it is further ahead of the slowest reader than
 //! the window allows.
 
+mod spool;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
@@ -20,6 +23,8 @@ use bytes::{Bytes, BytesMut};
 use parking_lot::Mutex;
 
 use crate::budget::{Budget, Charge, allocated};
+
+pub use spool::Stored;
 
 /// Bodies are kept in allocations of at most this size, so that freed memory fits the next body.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -42,7 +47,7 @@ pub struct Whole {
 
 #[derive(Debug)]
 struct Growing {
-    pieces: VecDeque<Bytes>,
+    pieces: VecDeque<Piece>,
     /// Offset of the first piece kept.
     start: u64,
     len: u64,
@@ -50,10 +55,30 @@ struct Growing {
     open: usize,
     state: State,
     window: Option<u64>,
+    /// Bytes from the start on that were given to the disk, or are on it.
+    spooled: u64,
+    /// Bytes of pieces that are on disk and no longer in memory.
+    stored: u64,
     readers: Vec<Option<Place>>,
     writer: Option<Waker>,
     trailers: Option<Box<[u8]>>,
     charge: Charge,
+}
+
+/// A run of a body's bytes.
+#[derive(Clone, Debug)]
+enum Piece {
+    Memory(Bytes),
+    Stored(Stored),
+}
+
+impl Piece {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::Stored(stored) => stored.len(),
+        }
+    }
 }
 
 /// Where a reader stands.
@@ -100,6 +125,8 @@ impl Body {
                 open: 0,
                 state: State::Growing,
                 window,
+                spooled: 0,
+                stored: 0,
                 readers: Vec::new(),
                 writer: None,
                 trailers: None,
@@ -126,6 +153,15 @@ impl Body {
     /// The length, when it is known already.
     pub fn known_len(&self) -> Option<u64> {
         self.whole.get().map(|whole| whole.len).or(self.expected)
+    }
+
+    /// Whether it will not grow any more and can be read from its first byte, from memory or
+    /// from disk.
+    pub fn is_complete(&self) -> bool {
+        self.whole.get().is_some() || {
+            let growing = self.growing.lock();
+            growing.state == State::Complete && growing.window.is_none()
+        }
     }
 
     /// Whether the fetch broke off.
@@ -177,6 +213,18 @@ impl Body {
 }
 
 impl Whole {
+    fn new(chunks: Box<[Bytes]>) -> Self {
+        let len = chunks.iter().map(|chunk| chunk.len() as u64).sum();
+        Self { chunks, len }
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.chunks
+            .iter()
+            .map(|chunk| allocated(chunk.len()) + 96)
+            .sum()
+    }
+
     /// Bytes of the whole body.
     #[inline]
     pub fn len(&self) -> u64 {
@@ -226,7 +274,7 @@ impl Growing {
     fn drop_passed(&mut self) {
         let keep_from = self.slowest().unwrap_or(self.len);
         while let Some(first) = self.pieces.front() {
-            let stop = self.start + first.len() as u64;
+            let stop = self.start + first.len();
             if stop > keep_from {
                 break;
             }
@@ -250,12 +298,15 @@ impl Growing {
     fn merge_open(&mut self) {
         let first = self.pieces.len() - self.open;
         if self.open > 1 {
-            let bytes = self.pieces.range(first..).map(Bytes::len).sum();
-            let mut merged = Vec::with_capacity(bytes);
-            self.pieces
-                .drain(first..)
-                .for_each(|piece| merged.extend_from_slice(&piece));
-            self.pieces.push_back(Bytes::from(merged));
+            let bytes: u64 = self.pieces.range(first..).map(Piece::len).sum();
+            let mut merged = Vec::with_capacity(bytes as usize);
+            for piece in self.pieces.drain(first..) {
+                // What is being filled has not been given to the disk.
+                if let Piece::Memory(bytes) = piece {
+                    merged.extend_from_slice(&bytes);
+                }
+            }
+            self.pieces.push_back(Piece::Memory(Bytes::from(merged)));
         }
         self.open = 0;
     }
@@ -291,7 +342,7 @@ impl Writer {
             let take = data.len().min(self.buffer.capacity());
             self.buffer.extend_from_slice(&data[..take]);
             let piece = self.buffer.split().freeze();
-            growing.pieces.push_back(piece);
+            growing.pieces.push_back(Piece::Memory(piece));
             growing.open += 1;
             growing.len += take as u64;
             data = &data[take..];
@@ -299,7 +350,7 @@ impl Writer {
         if growing.window.is_some() {
             growing.drop_passed();
         } else {
-            let held = growing.len + self.buffer.capacity() as u64;
+            let held = growing.len - growing.stored + self.buffer.capacity() as u64;
             growing.charge.set(held);
         }
         growing.wake_readers();
@@ -362,18 +413,20 @@ impl Writer {
         if growing.window.is_none() {
             // An allocation that is not nearly full is copied into one that fits.
             if self.buffer.capacity() > 64 && growing.open == 1 {
-                let last = growing.pieces.pop_back().unwrap_or_default();
-                growing.pieces.push_back(Bytes::from(last.to_vec()));
+                if let Some(Piece::Memory(last)) = growing.pieces.pop_back() {
+                    let fitting = Bytes::from(last.to_vec());
+                    growing.pieces.push_back(Piece::Memory(fitting));
+                }
                 growing.open = 0;
             }
             growing.merge_open();
-            let chunks: Box<[Bytes]> = growing.pieces.iter().cloned().collect();
-            let held = chunks.iter().map(|chunk| allocated(chunk.len()) + 96).sum();
-            growing.charge.set(held);
-            let _ = self.body.whole.set(Whole {
-                chunks,
-                len: growing.len,
+            let chunks = growing.pieces.drain(..).filter_map(|piece| match piece {
+                Piece::Memory(bytes) => Some(bytes),
+                Piece::Stored(_) => None,
             });
+            let whole = Whole::new(chunks.collect());
+            growing.charge.set(whole.memory_bytes());
+            let _ = self.body.whole.set(whole);
             growing.pieces = VecDeque::new();
         }
         growing.wake_readers();
@@ -395,6 +448,8 @@ impl Drop for Writer {
 pub enum Read {
     /// Bytes were put into the given list.
     Data,
+    /// The next bytes lie on disk: the caller reads them, all of them, before it asks again.
+    Stored(Stored),
     /// The body is complete and read to its end; these trailers followed it.
     End(Option<Box<[u8]>>),
     /// The fetch broke off: what was read is not the whole.
@@ -424,13 +479,13 @@ impl Reader {
     ) -> Poll<Read> {
         let body = Arc::clone(&self.body);
         if let Some(whole) = body.whole.get() {
-            return Poll::Ready(self.take(whole.chunks.iter(), 0, max, out));
+            return Poll::Ready(self.take_whole(whole, max, out));
         }
         let mut growing = body.growing.lock();
         // Another worker may have completed it between the look above and the lock.
         if let Some(whole) = body.whole.get() {
             drop(growing);
-            return Poll::Ready(self.take(whole.chunks.iter(), 0, max, out));
+            return Poll::Ready(self.take_whole(whole, max, out));
         }
         if growing.readers[self.slot]
             .as_ref()
@@ -440,7 +495,7 @@ impl Reader {
         }
         if self.at < growing.len {
             let start = growing.start;
-            let read = self.take(growing.pieces.iter(), start, max, out);
+            let read = self.take(&growing.pieces, start, max, out);
             if let Some(place) = &mut growing.readers[self.slot] {
                 place.at = self.at;
             }
@@ -464,15 +519,10 @@ impl Reader {
         }
     }
 
-    fn take<'a>(
-        &mut self,
-        chunks: impl Iterator<Item = &'a Bytes>,
-        mut start: u64,
-        max: usize,
-        out: &mut Vec<Bytes>,
-    ) -> Read {
+    fn take_whole(&mut self, whole: &Whole, max: usize, out: &mut Vec<Bytes>) -> Read {
         let before = out.len();
-        for chunk in chunks {
+        let mut start = 0;
+        for chunk in &whole.chunks {
             let stop = start + chunk.len() as u64;
             if stop > self.at {
                 out.push(chunk.slice((self.at - start) as usize..));
@@ -487,6 +537,37 @@ impl Reader {
             return Read::Data;
         }
         Read::End(self.body.growing.lock().trailers.clone())
+    }
+
+    /// The pieces from the position on, which starts within them.
+    fn take(
+        &mut self,
+        pieces: &VecDeque<Piece>,
+        mut start: u64,
+        max: usize,
+        out: &mut Vec<Bytes>,
+    ) -> Read {
+        let before = out.len();
+        for piece in pieces {
+            let stop = start + piece.len();
+            if stop > self.at {
+                match piece {
+                    Piece::Memory(bytes) => out.push(bytes.slice((self.at - start) as usize..)),
+                    Piece::Stored(_) if out.len() > before => break,
+                    Piece::Stored(stored) => {
+                        let rest = stored.from(self.at - start);
+                        self.at = stop;
+                        return Read::Stored(rest);
+                    }
+                }
+                self.at = stop;
+                if out.len() - before == max {
+                    break;
+                }
+            }
+            start = stop;
+        }
+        Read::Data
     }
 }
 

@@ -1,6 +1,7 @@
 //! The reference: one table of rows from which come the keys that exist, how
 //! they are read and checked, `forebay explain`, and `docs/configuration.md`.
 
+mod disk;
 mod explain;
 mod limits;
 mod markdown;
@@ -16,6 +17,7 @@ pub use setting::{Kind, Row};
 
 use crate::diagnostic::Diagnostic;
 
+pub(crate) use disk::{DISK, PURGE};
 pub(crate) use limits::{LIMITS, TIMEOUTS};
 pub(crate) use policy::{CACHE, POLICY};
 pub(crate) use server::{ADMIN, LISTEN, LOG, SERVER};
@@ -84,6 +86,20 @@ pub static SECTIONS: &[Section] = &[
         doc: "The memory tier. The cache policy that stands here is what every site starts from.",
         takes_policy: true,
         rows: || rows(CACHE),
+    },
+    Section {
+        name: "cache.disk",
+        header: "[cache.disk]",
+        doc: "The disk tier: objects that left memory, large objects, and everything over a restart.",
+        takes_policy: false,
+        rows: || rows(DISK),
+    },
+    Section {
+        name: "purge",
+        header: "[purge]",
+        doc: "Who may purge with the methods `PURGE` and `BAN`, as plug-ins of content management systems do. Without it: nobody.",
+        takes_policy: false,
+        rows: || rows(PURGE),
     },
     Section {
         name: "pool",

@@ -36,6 +36,19 @@ pub(crate) static CACHE: &[Setting<CacheDraft>] = &[
             "\"10s\"",
             "After a response that cannot be cached, how long requests for its key go to the origin side by side rather than wait for each other.",
         ),
+    Setting::list(
+        "tag_fields",
+        "names of fields",
+        |cache: &mut CacheDraft, list, wrong| {
+            cache.tag_fields = each_bare(list, words::field_name, wrong);
+        },
+    )
+    .row(
+        "cache",
+        "[\"Surrogate-Key\", \"Cache-Tag\", \"xkey\"]",
+        "[\"X-Tags\"]",
+        "Fields of responses whose words, separated by spaces or commas, are an object's tags, by which it can be purged.",
+    ),
 ];
 
 /// A row of the policy.

@@ -1,10 +1,11 @@
 //! The rows of `[server]`, `[[listen]]`, `[admin]` and `[log]`.
 
-use crate::address;
+use crate::address::{self, Refused};
 use crate::draft::{AdminDraft, ListenDraft, Spanned};
-use crate::settings::{Forwarded, Log, Server};
+use crate::settings::{Forwarded, ListenAddress, Log, Server};
 use crate::words;
 
+use super::disk::TOKEN;
 use super::setting::Setting;
 use super::value::each_bare;
 use super::{DAY, saturate};
@@ -97,23 +98,85 @@ pub(crate) static LISTEN: &[Setting<ListenDraft>] = &[Setting::text(
     "Where clients connect. Port 0 takes any free port, which is reported at the start.",
 )];
 
-pub(crate) static ADMIN: &[Setting<AdminDraft>] = &[Setting::text(
-    "address",
-    "an IP address with a port such as \"127.0.0.1:8081\"",
-    |admin: &mut AdminDraft, text| {
-        admin.address = Some(Spanned {
-            value: address::socket(&text.value)?,
-            span: text.span,
-        });
-        Ok(())
-    },
-)
-.row(
-    "admin",
-    "none: no administration",
-    "\"127.0.0.1:8081\"",
-    "Where metrics, status and administration are served, without authentication: not for strangers.",
-)];
+pub(crate) static ADMIN: &[Setting<AdminDraft>] = &[
+    Setting::text(
+        "address",
+        "an IP address with a port such as \"127.0.0.1:8081\", or \"unix:/run/forebay-admin.sock\"",
+        |admin: &mut AdminDraft, text| {
+            admin.addresses.push(Spanned {
+                value: address::listen(&text.value)?,
+                span: text.span,
+            });
+            Ok(())
+        },
+    )
+    .row(
+        "admin",
+        "none: no administration",
+        "\"127.0.0.1:8081\"",
+        "Where metrics, status, the dashboard and administration are served. Beyond this machine's own addresses it takes tokens.",
+    ),
+    Setting::text(
+        "socket",
+        "the path of a Unix socket such as \"unix:/run/forebay-admin.sock\"",
+        |admin: &mut AdminDraft, text| {
+            let value = address::listen(&text.value)?;
+            if matches!(value, ListenAddress::Tcp(_)) {
+                return Err(Refused::write(
+                    "a socket is a path",
+                    "unix:/run/forebay-admin.sock",
+                ));
+            }
+            admin.addresses.push(Spanned {
+                value,
+                span: text.span,
+            });
+            Ok(())
+        },
+    )
+    .row(
+        "admin",
+        "none",
+        "\"unix:/run/forebay-admin.sock\"",
+        "A Unix socket for the same, beside `address` or alone. Who may open it (mode 0660) needs no token.",
+    ),
+    Setting::list("read_tokens", TOKEN, |admin: &mut AdminDraft, list, wrong| {
+        admin.read_tokens = each_bare(list, words::token, wrong);
+    })
+    .row(
+        "admin",
+        "[]",
+        "[\"a-long-random-text\"]",
+        "Bearer tokens that may look. With a token of any kind configured, nothing is served over TCP without one.",
+    ),
+    Setting::list("purge_tokens", TOKEN, |admin: &mut AdminDraft, list, wrong| {
+        admin.purge_tokens = each_bare(list, words::token, wrong);
+    })
+    .row(
+        "admin",
+        "[]",
+        "[\"another-long-random-text\"]",
+        "Bearer tokens that may look and purge.",
+    ),
+    Setting::list("admin_tokens", TOKEN, |admin: &mut AdminDraft, list, wrong| {
+        admin.admin_tokens = each_bare(list, words::token, wrong);
+    })
+    .row(
+        "admin",
+        "[]",
+        "[\"a-third-long-random-text\"]",
+        "Bearer tokens that may do everything.",
+    ),
+    Setting::list("hosts", "names such as \"forebay.example\"", |admin: &mut AdminDraft, list, wrong| {
+        admin.hosts = each_bare(list, address::host, wrong);
+    })
+    .row(
+        "admin",
+        "[]",
+        "[\"forebay.example\"]",
+        "Names that `address` may be reached by, beside IP addresses and `localhost`: a page of another site must not reach it by a name of its own.",
+    ),
+];
 
 /// What a log target may be, in words.
 const TARGET: &str = "\"off\", \"stdout\", \"stderr\", or the path of a file with a `/` in it";

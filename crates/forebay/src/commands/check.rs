@@ -36,6 +36,8 @@ fn summary(settings: &Settings) -> String {
     lines.extend(
         settings
             .admin
+            .addresses
+            .iter()
             .map(|address| format!("administration on {address}")),
     );
     lines.extend(
@@ -49,6 +51,19 @@ fn summary(settings: &Settings) -> String {
         bytes(settings.cache.memory),
         bytes(settings.cache.max_object_bytes)
     ));
+    if let Some(disk) = &settings.cache.disk {
+        let directories: Vec<String> = disk
+            .directories
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        lines.push(format!(
+            "disk: {} in {}, objects up to {}",
+            bytes(disk.size_bytes),
+            directories.join(", "),
+            bytes(disk.max_object_bytes)
+        ));
+    }
     lines.extend(describe_log("accesses", &settings.log.access));
     lines.extend(describe_log("errors", &settings.log.error));
     lines.iter().map(|line| format!("  {line}\n")).collect()

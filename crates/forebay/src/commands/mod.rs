@@ -2,7 +2,14 @@
 
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod client;
 pub(crate) mod compare;
+pub(crate) mod drain;
 pub(crate) mod explain;
+pub(crate) mod log;
+pub(crate) mod objects;
+pub(crate) mod purge;
 pub(crate) mod reload;
 pub(crate) mod serve;
+pub(crate) mod show;
+pub(crate) mod stats;

@@ -1,7 +1,7 @@
 //! `forebay serve`: from a file, or in front of one origin.
 
-use forebay_config::Settings;
-use forebay_config::settings::LogTarget;
+use forebay_config::settings::{ListenAddress, LogTarget};
+use forebay_config::{OriginOptions, Settings};
 
 use crate::cli::ServeArgs;
 use crate::configuration;
@@ -47,19 +47,22 @@ pub(crate) fn serve(args: &ServeArgs, passed: Passed) -> Outcome {
 
 /// The settings of `--origin`.
 fn from_options(args: &ServeArgs) -> Result<Settings, Failure> {
-    let origin = args.origin.as_deref().unwrap_or_default();
-    let listen = args.listen.as_deref().unwrap_or(LISTEN);
-    let mut settings =
-        forebay_config::for_origin(origin, listen, args.memory.as_deref(), args.ttl.as_deref())
-            .map_err(|errors| {
-                Failure::Usage(
-                    errors
-                        .iter()
-                        .map(|error| format!("error: {error}\n"))
-                        .collect(),
-                )
-            })?;
-    settings.admin = args.admin;
+    let options = OriginOptions {
+        origin: args.origin.as_deref().unwrap_or_default(),
+        listen: args.listen.as_deref().unwrap_or(LISTEN),
+        memory: args.memory.as_deref(),
+        disk: args.disk.as_deref(),
+        ttl: args.ttl.as_deref(),
+    };
+    let mut settings = forebay_config::for_origin(&options).map_err(|errors| {
+        Failure::Usage(
+            errors
+                .iter()
+                .map(|error| format!("error: {error}\n"))
+                .collect(),
+        )
+    })?;
+    settings.admin.addresses = args.admin.map(ListenAddress::Tcp).into_iter().collect();
     if let Some(target) = &args.access_log {
         settings.log.access = log_target(target);
     }
@@ -80,7 +83,7 @@ fn announce(running: &Running) {
     for address in running.addresses() {
         out::line(&format!("listening on {address}"));
     }
-    if let Some(address) = running.admin_address() {
+    for address in running.admin_addresses() {
         out::line(&format!("admin on {address}"));
     }
     out::line("ready");

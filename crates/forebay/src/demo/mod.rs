@@ -12,7 +12,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use forebay_config::Settings;
+use forebay_config::settings::ListenAddress;
+use forebay_config::{OriginOptions, Settings};
 
 use crate::cli::DemoArgs;
 use crate::exit::{Failure, Outcome};
@@ -109,10 +110,13 @@ fn settings(
     listen: SocketAddr,
     admin: SocketAddr,
 ) -> Result<Settings, Failure> {
-    let mut settings =
-        forebay_config::for_origin(&origin.to_string(), &listen.to_string(), None, None)
-            .map_err(|errors| Failure::Message(errors.join("\n")))?;
-    settings.admin = Some(admin);
+    let mut settings = forebay_config::for_origin(&OriginOptions {
+        origin: &origin.to_string(),
+        listen: &listen.to_string(),
+        ..OriginOptions::default()
+    })
+    .map_err(|errors| Failure::Message(errors.join("\n")))?;
+    settings.admin.addresses = vec![ListenAddress::Tcp(admin)];
     settings.server.drain_timeout = Duration::from_secs(1);
     settings.server.max_connections = settings
         .server

@@ -43,3 +43,28 @@ pub(crate) struct Record<'a> {
     /// The request's `User-Agent`.
     pub(crate) user_agent: Option<&'a [u8]>,
 }
+
+/// An exchange, for tests.
+#[cfg(test)]
+pub(super) fn example(connection: u64, target: &[u8]) -> Record<'_> {
+    Record {
+        unix_ms: 0,
+        client: None,
+        connection,
+        method: b"GET",
+        target,
+        http10: false,
+        host: b"",
+        site: "",
+        status: 200,
+        body_bytes: 0,
+        duration_us: 0,
+        first_byte_us: 0,
+        cache: "hit",
+        reason: "",
+        upstream: None,
+        upstream_us: 0,
+        referer: None,
+        user_agent: None,
+    }
+}

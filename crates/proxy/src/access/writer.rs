@@ -8,11 +8,14 @@
 //! written.
 
 use super::clock::Clock;
+use super::filter::TailFilter;
 use super::format::Format;
 use super::output::Output;
 use super::record::Record;
+use super::tail::{Tail, TailError, Tails};
 use forebay_config::settings::{Log, LogTarget};
 use parking_lot::Mutex;
+use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -31,6 +34,7 @@ const START_CAPACITY: usize = 1 << 20;
 pub(crate) struct AccessLog {
     target: LogTarget,
     shared: Arc<Shared>,
+    tails: Arc<Tails>,
     /// Absent when the log is off or closed.
     thread: Mutex<Option<WritingThread>>,
 }
@@ -63,6 +67,9 @@ pub(crate) struct WorkerLog {
     buffer: Arc<Mutex<Buffer>>,
     /// The writing thread; absent when the log is off.
     writer: Option<Thread>,
+    tails: Arc<Tails>,
+    /// For the lines of tails: the one in the buffer is behind its lock.
+    clock: RefCell<Clock>,
 }
 
 impl AccessLog {
@@ -71,6 +78,19 @@ impl AccessLog {
     /// # Errors
     /// The file cannot be opened, or the thread not be started.
     pub(crate) fn start(settings: &Log) -> io::Result<Arc<Self>> {
+        Self::start_with(settings, Tails::new()?)
+    }
+
+    /// Opens another log in the place of this one, which those who follow the exchanges live
+    /// do not notice.
+    ///
+    /// # Errors
+    /// As [`AccessLog::start`].
+    pub(crate) fn restart(&self, settings: &Log) -> io::Result<Arc<Self>> {
+        Self::start_with(settings, Arc::clone(&self.tails))
+    }
+
+    fn start_with(settings: &Log, tails: Arc<Tails>) -> io::Result<Arc<Self>> {
         let output = Output::open(&settings.access)?;
         let shared = Arc::new(Shared {
             format: Format::of(&settings.format)?,
@@ -86,6 +106,7 @@ impl AccessLog {
         Ok(Arc::new(Self {
             target: settings.access.clone(),
             shared,
+            tails,
             thread: Mutex::new(thread),
         }))
     }
@@ -126,7 +147,22 @@ impl AccessLog {
             shared: Arc::clone(&self.shared),
             buffer,
             writer,
+            tails: Arc::clone(&self.tails),
+            clock: RefCell::new(Clock::new()),
         }
+    }
+
+    /// Begins to show exchanges live; at most `capacity` lines wait for the reader.
+    ///
+    /// # Errors
+    /// There are too many tails, or the filter names what does not exist.
+    pub(crate) fn tail(&self, filter: TailFilter, capacity: usize) -> Result<Tail, TailError> {
+        self.tails.open(filter, capacity)
+    }
+
+    /// How many follow the exchanges live.
+    pub(crate) fn tail_count(&self) -> usize {
+        self.tails.count()
     }
 
     /// Lines that were taken from the workers but could not be written.
@@ -157,7 +193,16 @@ impl WorkerLog {
     /// Whether lines go anywhere; when not, a record need not be made.
     #[inline]
     pub(crate) fn enabled(&self) -> bool {
-        self.writer.is_some()
+        self.writer.is_some() || self.tails.any()
+    }
+
+    /// Shows the record to those who follow live. Returns how many of them lost it.
+    pub(crate) fn show(&self, record: &Record<'_>) -> u64 {
+        if self.tails.any() {
+            self.tails.show(record, &mut self.clock.borrow_mut())
+        } else {
+            0
+        }
     }
 
     /// Appends the record's line. `false`: the buffer was full or the log
@@ -240,6 +285,7 @@ fn forget_ended_workers(shared: &Shared) {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use super::super::record::example as record;
     use super::*;
     use forebay_config::settings::LogFormat;
     use std::fs;
@@ -250,29 +296,6 @@ mod tests {
             access: LogTarget::File(path.to_owned()),
             format: LogFormat::Custom("{connection} {target}".into()),
             ..Log::default()
-        }
-    }
-
-    fn record(connection: u64, target: &[u8]) -> Record<'_> {
-        Record {
-            unix_ms: 0,
-            client: None,
-            connection,
-            method: b"GET",
-            target,
-            http10: false,
-            host: b"",
-            site: "",
-            status: 200,
-            body_bytes: 0,
-            duration_us: 0,
-            first_byte_us: 0,
-            cache: "hit",
-            reason: "",
-            upstream: None,
-            upstream_us: 0,
-            referer: None,
-            user_agent: None,
         }
     }
 

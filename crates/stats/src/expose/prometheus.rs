@@ -1,7 +1,8 @@
 //! The text exposition format of Prometheus, version 0.0.4.
 
+use crate::histogram::HistogramSnapshot;
 use crate::registry::Snapshot;
-use crate::{Gauges, counter, gauge, timing};
+use crate::{Gauges, OriginSnapshot, counter, gauge, origin, timing};
 use std::fmt::Write;
 
 /// The `Content-Type` of what [`prometheus`] returns.
@@ -40,7 +41,16 @@ const BOUNDS: [(u64, &str); 21] = [
 ];
 
 /// Help of the families whose members differ in a label.
-const FAMILIES: [(&str, &str); 2] = [
+const FAMILIES: [(&str, &str); 5] = [
+    (
+        "forebay_cache_miss_reasons_total",
+        "Requests forwarded to an origin, by the reason that the cache did not answer them.",
+    ),
+    (
+        "forebay_served_bytes_total",
+        "Body bytes sent to clients, by where they came from.",
+    ),
+    ("forebay_purges_total", "Purges ordered, by kind."),
     (
         "forebay_responses_total",
         "Responses sent to clients, by class of status.",
@@ -87,10 +97,34 @@ pub fn prometheus(snapshot: &Snapshot, gauges: &Gauges, version: &str) -> String
             "histogram",
         );
         for row in family {
-            histogram(&mut out, row, snapshot);
+            histogram(&mut out, row.name, row.label, snapshot.timing(row.timing));
         }
     }
+    origins(&mut out, snapshot.origins());
     out
+}
+
+/// The figures of each server of each pool.
+fn origins(out: &mut String, origins: &[OriginSnapshot]) {
+    if origins.is_empty() {
+        return;
+    }
+    let labels = |origin: &OriginSnapshot| {
+        let (pool, server) = (escape_label(&origin.pool), escape_label(&origin.server));
+        format!("pool=\"{pool}\",server=\"{server}\"")
+    };
+    for row in origin::ROWS {
+        let kind = if row.counter { "counter" } else { "gauge" };
+        head(out, row.name, row.help, kind);
+        for origin in origins {
+            line(out, row.name, &labels(origin), (row.read)(origin));
+        }
+    }
+    let (name, help) = origin::FIRST_BYTE;
+    head(out, name, help, "histogram");
+    for origin in origins {
+        histogram(out, name, &labels(origin), &origin.first_byte);
+    }
 }
 
 /// What a family of metrics means: its own help, or that of its only row.
@@ -113,9 +147,7 @@ fn line(out: &mut String, name: &str, labels: &str, value: u64) {
     };
 }
 
-fn histogram(out: &mut String, row: &timing::TimingRow, snapshot: &Snapshot) {
-    let figures = snapshot.timing(row.timing);
-    let (name, label) = (row.name, row.label);
+fn histogram(out: &mut String, name: &str, label: &str, figures: &HistogramSnapshot) {
     let separator = if label.is_empty() { "" } else { "," };
     let bounds = BOUNDS.map(|(micros, _)| micros);
     for ((_, count), (_, seconds)) in figures.cumulative(&bounds).zip(BOUNDS) {
@@ -164,6 +196,16 @@ mod tests {
         for micros in [8, 300, 90_000_000] {
             worker.record(Timing::Miss, micros);
         }
+        registry.watch_origins(|| {
+            let stats = crate::OriginStats::default();
+            stats.answered(200, 300);
+            let of = |server: &str| OriginSnapshot {
+                pool: "app".into(),
+                server: server.into(),
+                ..stats.snapshot()
+            };
+            vec![of("127.0.0.1:9000"), of("unix:/run/\"app\".sock")]
+        });
         let gauges = Gauges {
             connections: 5,
             ..Gauges::default()
@@ -186,6 +228,10 @@ mod tests {
             "forebay_request_duration_seconds_count{result=\"miss\"} 3\n",
             "forebay_origin_first_byte_seconds_bucket{le=\"+Inf\"} 0\n",
             "forebay_origin_first_byte_seconds_count 0\n",
+            "# TYPE forebay_origin_server_requests_total counter\n",
+            "forebay_origin_server_requests_total{pool=\"app\",server=\"unix:/run/\\\"app\\\".sock\"} 0\n",
+            "forebay_origin_server_first_byte_seconds_bucket{pool=\"app\",server=\"127.0.0.1:9000\",le=\"0.0005\"} 1\n",
+            "forebay_origin_server_first_byte_seconds_sum{pool=\"app\",server=\"127.0.0.1:9000\"} 0.000300\n",
         ] {
             assert!(text.contains(expected), "no {expected:?} in\n{text}");
         }

@@ -1,13 +1,19 @@
 //! What can be asked of a running server, by a signal or over the
-//! administration address: figures, state, and to read its file again.
+//! administration address: figures, state, objects, purges, and to read its
+//! file again.
+
+mod answers;
+mod cache;
+mod config;
+mod tail;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use forebay_config::Settings;
-use forebay_proxy::{Handle, PoolStatus};
+use forebay_proxy::Handle;
 use forebay_stats::{Gauges, Snapshot};
-use serde_json::json;
 
 use crate::error_log::ErrorLog;
 use crate::{open_files, systemd};
@@ -20,6 +26,10 @@ pub(crate) struct Control {
     file: Option<PathBuf>,
     /// In force now. Held during a reload, so that there is one at a time.
     settings: Mutex<Settings>,
+    /// The text of the file when it was taken over; shows what was set.
+    text: Mutex<Option<String>>,
+    /// The end was ordered over the administration.
+    draining: AtomicBool,
 }
 
 impl Control {
@@ -30,11 +40,16 @@ impl Control {
         file: Option<PathBuf>,
         settings: Settings,
     ) -> Arc<Self> {
+        let text = file
+            .as_ref()
+            .and_then(|file| std::fs::read_to_string(file).ok());
         Arc::new(Self {
             handle,
             error_log,
             file,
             settings: Mutex::new(settings),
+            text: Mutex::new(text),
+            draining: AtomicBool::new(false),
         })
     }
 
@@ -100,7 +115,7 @@ impl Control {
                 error.to_string()
             })?;
         if checked.settings.admin != current.admin {
-            warnings.push("the administration address changes with the next start".into());
+            warnings.push("the administration ([admin]) changes with the next start".into());
         }
         warnings.extend(
             checked
@@ -112,53 +127,33 @@ impl Control {
             open_files::raise(checked.settings.server.max_connections);
         }
         *current = checked.settings;
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Some(checked.source.text);
         Ok(warnings)
     }
-}
 
-impl forebay_admin::Control for Control {
-    fn snapshot(&self) -> Snapshot {
-        self.snapshot_now()
+    /// Ends the process as SIGTERM does, by sending itself one. False: that was
+    /// ordered before; another signal would cut what is under way.
+    fn order_drain(&self) -> Result<bool, String> {
+        if self.draining.swap(true, Relaxed) {
+            return Ok(false);
+        }
+        let own = rustix::process::getpid();
+        rustix::process::kill_process(own, rustix::process::Signal::TERM)
+            .map(|()| true)
+            .map_err(|error| {
+                self.draining.store(false, Relaxed);
+                format!("the process cannot signal itself: {error}")
+            })
     }
 
-    fn gauges(&self) -> Gauges {
-        self.gauges_now()
+    /// Changes the level of the error log until the next reload.
+    fn change_level(&self, level: &str) -> Result<(), String> {
+        let mut current = self.settings();
+        let mut log = current.log.clone();
+        log.level = level.to_owned();
+        self.error_log.apply(&log)?;
+        current.log = log;
+        tracing::info!("the log level is now {level}");
+        Ok(())
     }
-
-    fn reload(&self) -> Result<Vec<String>, String> {
-        self.reload_file()
-    }
-
-    fn version(&self) -> &str {
-        env!("CARGO_PKG_VERSION")
-    }
-
-    fn status_extra(&self) -> serde_json::Value {
-        let status = self.handle.status();
-        let listen: Vec<String> = status.listening.iter().map(ToString::to_string).collect();
-        let servers: Vec<serde_json::Value> = status.pools.iter().map(server).collect();
-        let settings = self.settings();
-        let sites: Vec<serde_json::Value> = settings
-            .sites
-            .iter()
-            .map(|site| json!({ "name": site.name, "hosts": site.hosts, "pool": site.pool }))
-            .collect();
-        json!({
-            "listen": listen,
-            "configuration": self.file.as_ref().map(|file| file.display().to_string()),
-            "servers": servers,
-            "sites": sites,
-        })
-    }
-}
-
-/// A server of a pool, for `/status`.
-fn server(server: &PoolStatus) -> serde_json::Value {
-    json!({
-        "pool": server.pool,
-        "server": server.server,
-        "addresses": server.addresses,
-        "active": server.active,
-        "failed": server.failed,
-    })
 }

@@ -1,0 +1,144 @@
+//! What is waiting to be written to one directory. Its bytes count beside the memory budget:
+//! what is being written has left the cache.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use forebay_store::Id;
+use parking_lot::{Condvar, Mutex};
+
+use crate::body::Body;
+use crate::budget::{Budget, Leaving};
+use crate::object::Object;
+
+/// Something to be written.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// An object, under its key.
+    Store { key: Box<[u8]>, object: Arc<Object> },
+    /// A part of a large body that is being fetched.
+    Piece {
+        id: Id,
+        body: Arc<Body>,
+        /// Offset of the first byte.
+        from: u64,
+        bytes: Vec<Bytes>,
+    },
+    /// Nothing is kept under this id any more.
+    Forget { id: Id },
+}
+
+impl Job {
+    /// Bytes of memory that are given back when it is done.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Self::Store { object, .. } => object.memory_bytes(),
+            // They are still the body's until they are written.
+            Self::Piece { .. } | Self::Forget { .. } => 0,
+        }
+    }
+}
+
+/// A job, and its bytes outside of the budget.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) job: Job,
+    pub(crate) leaving: Leaving,
+}
+
+/// The queue of one directory.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    /// Something came.
+    filled: Condvar,
+    /// Something went.
+    emptied: Condvar,
+    most_bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    jobs: VecDeque<Waiting>,
+    bytes: u64,
+}
+
+impl Queue {
+    pub(crate) fn new(most_bytes: u64) -> Self {
+        Self {
+            state: Mutex::default(),
+            filled: Condvar::new(),
+            emptied: Condvar::new(),
+            most_bytes,
+        }
+    }
+
+    /// Adds a job, unless too much is waiting.
+    pub(crate) fn push(&self, job: Job, budget: &Arc<Budget>) -> bool {
+        if self.state.lock().bytes + job.bytes() > self.most_bytes {
+            return false;
+        }
+        self.push_always(job, budget)
+    }
+
+    /// Adds a job. Whoever brings it is held back in another way.
+    pub(crate) fn push_always(&self, job: Job, budget: &Arc<Budget>) -> bool {
+        let bytes = job.bytes();
+        let leaving = Leaving::new(budget, bytes);
+        let mut state = self.state.lock();
+        state.bytes += bytes;
+        state.jobs.push_back(Waiting { job, leaving });
+        let first = state.jobs.len() == 1;
+        drop(state);
+        if first {
+            self.filled.notify_one();
+        }
+        true
+    }
+
+    /// Takes jobs, of `most_bytes` together if there is more than one; waits up to `patience`
+    /// for the first.
+    pub(crate) fn take(&self, most: usize, most_bytes: u64, patience: Duration) -> Vec<Waiting> {
+        let mut state = self.state.lock();
+        if state.jobs.is_empty() {
+            self.filled.wait_for(&mut state, patience);
+        }
+        let (mut taken, mut bytes) = (Vec::new(), 0);
+        while taken.len() < most
+            && let Some(next) = state.jobs.front()
+        {
+            bytes += next.leaving.bytes();
+            if bytes > most_bytes && !taken.is_empty() {
+                break;
+            }
+            state.bytes -= next.leaving.bytes();
+            taken.extend(state.jobs.pop_front());
+        }
+        drop(state);
+        self.emptied.notify_all();
+        taken
+    }
+
+    /// Waits until a quarter of the room is free; false when the time is over before.
+    pub(crate) fn wait_for_room(&self, until: Instant) -> bool {
+        let mut state = self.state.lock();
+        while state.bytes > self.most_bytes / 4 * 3 {
+            if self.emptied.wait_until(&mut state, until).timed_out() {
+                return false;
+            }
+        }
+        Instant::now() < until
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.state.lock().bytes
+    }
+
+    /// Wakes whoever takes.
+    pub(crate) fn wake(&self) {
+        self.filled.notify_all();
+    }
+}

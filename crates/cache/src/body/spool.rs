@@ -256,3 +256,98 @@ impl Writer {
         growing.wake_readers();
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use forebay_store::{Id, Kind, Log, New, Options};
+
+    /// A log, and how it takes bytes of a body.
+    fn store(log: &Log, bytes: &[Bytes]) -> Stored {
+        let data: Vec<&[u8]> = bytes.iter().map(|bytes| &bytes[..]).collect();
+        let id = Id { key: 1, variant: 0 };
+        let record = New {
+            id,
+            kind: Kind::Piece,
+            meta: b"",
+            data: &data,
+        };
+        let place = log.append(&[record]).unwrap()[0];
+        let len = data.iter().map(|data| data.len() as u64).sum();
+        Stored::new(Arc::new(log.extent(place).unwrap()), len)
+    }
+
+    fn read_to_the_end(body: &Arc<Body>, from: u64) -> Vec<u8> {
+        let mut reader = body.reader(from).unwrap();
+        let (mut text, mut cx) = (Vec::new(), Context::from_waker(std::task::Waker::noop()));
+        loop {
+            let mut pieces = Vec::new();
+            match reader.poll_read(&mut cx, 3, &mut pieces) {
+                Poll::Ready(super::super::Read::Data) => text.extend(pieces.concat()),
+                Poll::Ready(super::super::Read::Stored(stored)) => {
+                    let read = stored.read(Wait::Yes).unwrap().unwrap();
+                    text.extend(read.concat());
+                }
+                _ => return text,
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_leaves_memory_piece_by_piece_and_is_read_from_where_it_lies() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = Log::open(Options {
+            path: directory.path().to_owned(),
+            size_bytes: 64 << 20,
+            segment_bytes: None,
+        })
+        .unwrap();
+        let budget = Budget::new(1 << 30);
+        let text: Vec<u8> = (0..700_000u32).map(|n| (n % 251) as u8).collect();
+        let (mut writer, body) = Body::growing(&budget, Some(text.len() as u64), None);
+        let mut waiting = Vec::new();
+        for part in text.chunks(10_000) {
+            writer.append(part);
+            while let Some((from, bytes)) = writer.take_for_disk(128 << 10) {
+                waiting.push((from, bytes));
+            }
+            assert_eq!(read_to_the_end(&body, 0), text[..writer.written() as usize]);
+        }
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        assert!(writer.poll_spooled(&mut cx, 300_000).is_pending());
+        // What was written last is on disk first.
+        for (from, bytes) in waiting.drain(..).rev() {
+            body.stored(from, store(&log, &bytes));
+            assert_eq!(read_to_the_end(&body, 5), text[5..]);
+        }
+        assert!(writer.poll_spooled(&mut cx, 300_000).is_ready());
+        writer.close_chunk();
+        let (from, bytes) = writer.take_for_disk(1).unwrap();
+        body.stored(from, store(&log, &bytes));
+        assert_eq!((writer.unspooled(), writer.take_for_disk(1)), (0, None));
+        writer.finish_spooled(None);
+        assert!(body.is_complete() && body.is_on_disk() && body.whole().is_none());
+        assert!(body.memory_bytes() < 1000, "{}", body.memory_bytes());
+        let again = Body::on_disk(&budget, body.stored_pieces().unwrap());
+        for from in [0, 1, 131_071, 131_072, 131_073, 699_999] {
+            assert_eq!(
+                read_to_the_end(&again, from),
+                text[from as usize..],
+                "{from}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_body_that_the_disk_does_not_take_follows_its_readers() {
+        let budget = Budget::new(1 << 30);
+        let (mut writer, body) = Body::growing(&budget, None, None);
+        writer.append(&[7; 300_000]);
+        assert!(writer.take_for_disk(100_000).is_some());
+        body.give_up_spooling();
+        assert!(body.is_windowed() && !body.is_complete());
+        writer.finish_spooled(None);
+        assert!(!body.is_complete(), "it was not kept");
+    }
+}

@@ -390,3 +390,143 @@ impl<'a> Cursor<'a> {
         }
     }
 }
+
+/// Whether bytes are a meta that would be believed. For those who look for bytes that it falls over.
+#[doc(hidden)]
+pub fn is_meta(bytes: &[u8]) -> bool {
+    let Some(recalled) = decode(bytes) else {
+        return false;
+    };
+    let budget = Budget::new(1 << 20);
+    let data = vec![Bytes::from_static(b"some bytes of a body")];
+    let _ = recalled.language();
+    let _ = with_pieces(bytes, &[]);
+    let _ = recalled.content(data, Vec::new(), &budget);
+    true
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::object::Draft;
+    use forebay_config::settings::Policy;
+    use forebay_http::{Fields, ResponseHead};
+    use proptest::prelude::*;
+
+    fn object(vary: &str, etag: &str, body: &[u8], tags: Vec<u64>, times: [u64; 6]) -> Object {
+        let budget = Budget::new(1 << 20);
+        let mut response = ResponseHead {
+            status: 200,
+            reason: b"OK".to_vec(),
+            ..ResponseHead::default()
+        };
+        let fields = [
+            ("ETag", etag),
+            ("Vary", vary),
+            ("Content-Language", "de"),
+            ("X", "y"),
+        ];
+        for (name, value) in fields {
+            response
+                .fields
+                .push_named(name.as_bytes(), value.as_bytes());
+        }
+        let mut request = Fields::new();
+        request.push_named(b"Accept", b"text/html");
+        let selector = Selector::of(&response.fields, &request, &Policy::default());
+        let [
+            response_ms,
+            initial_age_ms,
+            lifetime_ms,
+            grace_ms,
+            error_ms,
+            keep_ms,
+        ] = times;
+        let draft = Draft {
+            response: &response,
+            terms: Terms {
+                response_ms,
+                initial_age_ms,
+                lifetime_ms,
+                grace_ms,
+                error_ms,
+                keep_ms,
+                last_modified: (keep_ms % 2 == 0).then_some(keep_ms),
+                date: 784_111_777,
+                always_validate: grace_ms % 2 == 0,
+                never_stale: error_ms % 2 == 0,
+            },
+            selector: selector.unwrap(),
+            url: Url::new(b"shop.example", b"/a?b"),
+            tags: tags.into(),
+            asked: 77,
+            withheld: &[],
+            content: Content::Whole(Body::complete(&budget, &[body])),
+        };
+        Object::new(draft, 1, 2, 14, &budget)
+    }
+
+    fn written(object: &Object, pieces: &[PiecePlace]) -> Vec<u8> {
+        let mut meta = Vec::new();
+        encode(b"shop.example/a?b", object, pieces, &mut meta);
+        meta
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            etag in "\"[a-z]{0,9}\"",
+            vary in prop::sample::select(vec!["", "Accept", "Accept, Foo"]),
+            tags in prop::collection::vec(any::<u64>(), 0..9),
+            times in prop::array::uniform6(0..u64::MAX / 4),
+            lens in prop::collection::vec(1..u64::MAX / 64, 0..5),
+        ) {
+            let object = object(vary, &etag, b"body", tags, times);
+            let pieces: Vec<PiecePlace> = lens
+                .iter()
+                .map(|&len| PiecePlace {
+                    place: Place { segment: len, offset: 16, bytes: 48 },
+                    len,
+                })
+                .collect();
+            let meta = written(&object, &pieces);
+            let read = decode(&meta).unwrap();
+            prop_assert_eq!(&*read.key, b"shop.example/a?b");
+            prop_assert_eq!((read.status, &read.head[..]), (200, object.head_with_end()));
+            prop_assert_eq!(read.terms, object.terms);
+            prop_assert_eq!(&read.selector, &object.selector().cloned());
+            prop_assert_eq!((&read.url, &read.tags[..]), (object.url(), object.tags()));
+            prop_assert_eq!((read.seen.asked(), read.language()), (77, Some(&b"de"[..])));
+            let layout = if pieces.is_empty() { Layout::Whole } else { Layout::Pieces(pieces.clone()) };
+            prop_assert_eq!(&read.layout, &layout);
+            let moved = with_pieces(&meta, &pieces);
+            prop_assert_eq!(moved.is_some(), !pieces.is_empty());
+            prop_assert!(moved.is_none_or(|moved| moved == meta));
+            let judged = with_verdict(&meta, 99, Verdict::Soft).unwrap();
+            let judged = decode(&judged).unwrap();
+            prop_assert_eq!((judged.seen.checked(), judged.seen.verdict()), (99, Verdict::Soft));
+            prop_assert_eq!(&judged.head, &read.head);
+        }
+
+        #[test]
+        fn damaged_metas_are_refused_or_harmless(
+            at in any::<prop::sample::Index>(),
+            to in any::<u8>(),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let object = object("Accept", "\"a\"", b"body", vec![1, 2], [1, 2, 3, 4, 5, 6]);
+            let place = Place { segment: 1, offset: 16, bytes: 48 };
+            let mut meta = written(&object, &[PiecePlace { place, len: 4 }]);
+            prop_assert!(!is_meta(&meta[..cut.index(meta.len())]), "a part is no meta");
+            let at = at.index(meta.len());
+            meta[at] = to;
+            is_meta(&meta);
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_falling_over(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            is_meta(&bytes);
+        }
+    }
+}

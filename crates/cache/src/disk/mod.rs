@@ -44,6 +44,8 @@ use crate::Cache;
 use crate::budget::Budget;
 use crate::object::Object;
 
+#[doc(hidden)]
+pub use codec::is_meta;
 pub use forebay_store::{ReadError, Wait};
 pub use recall::Recall;
 

@@ -371,6 +371,9 @@ impl Control {
         if settings.server.workers != before.settings.server.workers {
             warnings.push("server.workers takes a restart to change".to_owned());
         }
+        if settings.cache.disk != before.settings.cache.disk {
+            warnings.push("cache.disk takes a restart to change".to_owned());
+        }
         let new = self
             .bind_new(&settings)
             .map_err(|(address, error)| ReloadError::Listen(address, error))?;

@@ -39,6 +39,7 @@ impl Directory {
                 }
                 Fate::Drop
             }
+            Candidate::Piece { id, place, .. } if !self.lists(id, place) => Fate::Drop,
             Candidate::Piece {
                 id, place, heat, ..
             } => {
@@ -68,6 +69,18 @@ impl Directory {
             (self.watch)(Event::Reclaimed);
         }
         (0..kept).for_each(|_| (self.watch)(Event::Reinserted));
+    }
+
+    /// Whether the object that is found under an id now has this piece: it may be a newer one.
+    fn lists(&self, id: Id, place: Place) -> bool {
+        let hits = self.log.find(id.key);
+        let entry = hits.iter().find(|hit| hit.id == id);
+        let extent = entry.and_then(|hit| self.log.extent(hit.place));
+        let meta = extent.and_then(|extent| extent.read_meta(Wait::Yes).ok().flatten());
+        let layout = meta
+            .and_then(|(_, meta, _)| codec::decode(&meta))
+            .map(|recalled| recalled.layout);
+        matches!(layout, Some(Layout::Pieces(pieces)) if pieces.iter().any(|piece| piece.place == place))
     }
 
     /// Gives an object up that has lost a part of its body.

@@ -7,8 +7,7 @@ use forebay_store::Wait;
 use crate::disk::codec::{self, Layout};
 use crate::index::Cache;
 use crate::key::Key;
-use crate::object::{Content, Object};
-use crate::popular::Tier;
+use crate::object::{Object, Tier, lines};
 use crate::purge::Verdict;
 use crate::terms::Terms;
 use crate::vary::Selector;
@@ -61,30 +60,14 @@ impl Cache {
     }
 
     fn of_object(&self, object: &Arc<Object>) -> Glimpse {
-        let (bytes, tier, is_partial) = match &object.content {
-            Content::Whole(body) => {
-                let tier = match body.whole() {
-                    Some(_) => Tier::Memory,
-                    None if body.is_complete() => Tier::Disk,
-                    None => Tier::Growing,
-                };
-                let bytes = body.known_len().unwrap_or_else(|| body.memory_bytes());
-                (bytes, tier, false)
-            }
-            Content::Ranges(ranges) => {
-                let parts = ranges.parts().iter();
-                let bytes = parts.map(|(_, part)| part.len() as u64).sum();
-                (bytes, Tier::Memory, true)
-            }
-        };
         Glimpse {
             status: object.status(),
             terms: object.terms,
             verdict: self.verdict(object),
             hits: object.hits(),
-            bytes,
-            tier,
-            is_partial,
+            bytes: object.body_bytes(),
+            tier: object.tier(),
+            is_partial: object.whole().is_none(),
             fields: object
                 .fields()
                 .map(|(_, name, value)| pair(name, value))
@@ -98,11 +81,7 @@ impl Cache {
             Layout::Pieces(pieces) => pieces.iter().map(|piece| piece.len).sum(),
             Layout::Whole | Layout::Ranges(..) => data_bytes,
         };
-        let lines = recalled.head().split(|&byte| byte == b'\n').skip(1);
-        let fields = lines.filter_map(|line| {
-            let colon = line.iter().position(|&byte| byte == b':')?;
-            Some(pair(&line[..colon], line[colon + 1..].trim_ascii()))
-        });
+        let fields = lines(recalled.head()).map(|(name, value)| pair(name, value));
         Glimpse {
             status: recalled.status(),
             terms: recalled.terms,

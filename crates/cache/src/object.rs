@@ -88,6 +88,17 @@ impl Url {
     }
 }
 
+/// Where the body of an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// In memory.
+    Memory,
+    /// On disk.
+    Disk,
+    /// Still being fetched.
+    Growing,
+}
+
 /// What is stored of a body.
 #[derive(Clone, Debug)]
 pub enum Content {
@@ -246,12 +257,7 @@ impl Object {
 
     /// The fields of the head one after the other, read without allocating: kind, name, value.
     pub fn fields(&self) -> impl Iterator<Item = (FieldId, &[u8], &[u8])> {
-        let lines = self.head().split(|&byte| byte == b'\n').skip(1);
-        lines.filter_map(|line| {
-            let colon = line.iter().position(|&byte| byte == b':')?;
-            let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
-            Some((FieldId::of(name), name, value))
-        })
+        lines(self.head()).map(|(name, value)| (FieldId::of(name), name, value))
     }
 
     /// The head read again, for those who change it.
@@ -313,6 +319,27 @@ impl Object {
         match &self.content {
             Content::Whole(body) => Some(body),
             Content::Ranges(_) => None,
+        }
+    }
+
+    /// Where its body is.
+    pub fn tier(&self) -> Tier {
+        match &self.content {
+            Content::Whole(body) if body.whole().is_some() => Tier::Memory,
+            Content::Whole(body) if body.is_complete() => Tier::Disk,
+            Content::Whole(_) => Tier::Growing,
+            Content::Ranges(_) => Tier::Memory,
+        }
+    }
+
+    /// Bytes of its body, as far as they are stored.
+    pub fn body_bytes(&self) -> u64 {
+        match &self.content {
+            Content::Whole(body) => body.known_len().unwrap_or_else(|| body.memory_bytes()),
+            Content::Ranges(ranges) => {
+                let parts = ranges.parts().iter();
+                parts.map(|(_, part)| part.len() as u64).sum()
+            }
         }
     }
 
@@ -417,6 +444,15 @@ impl Object {
         };
         self.charge.bytes() + content
     }
+}
+
+/// Names and values of a head's field lines, in order.
+pub(crate) fn lines(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let lines = head.split(|&byte| byte == b'\n').skip(1);
+    lines.filter_map(|line| {
+        let colon = line.iter().position(|&byte| byte == b':')?;
+        Some((&line[..colon], line[colon + 1..].trim_ascii()))
+    })
 }
 
 /// A saturated heat: the object survives so many passes of the eviction's hand.

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::index::Cache;
-use crate::object::{Content, Object};
+use crate::object::{Object, Tier};
 
 /// The most that may be asked for; more would be a listing of the cache.
 pub const MOST: usize = 1_000;
@@ -21,17 +21,6 @@ pub enum By {
     Hits,
     /// The bytes of their body.
     Bytes,
-}
-
-/// Where the body of an object is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    /// In memory.
-    Memory,
-    /// On disk.
-    Disk,
-    /// Still being fetched.
-    Growing,
 }
 
 /// An object as the walk shows it.
@@ -84,30 +73,15 @@ fn of_cache(cache: &Cache, by: By, limit: usize) -> Vec<Popular> {
 
 impl<'a> Seen<'a> {
     fn of(object: &'a Object) -> Self {
-        let (bytes, tier) = match &object.content {
-            Content::Whole(body) => {
-                let bytes = body.known_len().unwrap_or_else(|| body.memory_bytes());
-                let tier = match body.whole() {
-                    Some(_) => Tier::Memory,
-                    None if body.is_complete() => Tier::Disk,
-                    None => Tier::Growing,
-                };
-                (bytes, tier)
-            }
-            Content::Ranges(ranges) => {
-                let bytes = ranges.parts().iter().map(|(_, part)| part.len() as u64);
-                (bytes.sum(), Tier::Memory)
-            }
-        };
         Self {
             url: object.url().text(),
             hits: object.hits(),
-            bytes,
+            bytes: object.body_bytes(),
             made_ms: object
                 .terms
                 .response_ms
                 .saturating_sub(object.terms.initial_age_ms),
-            tier,
+            tier: object.tier(),
         }
     }
 }

@@ -40,7 +40,8 @@ mod upload;
 mod worker;
 
 pub use access::{CACHE_RESULTS, MOST_TAILS, StatusFilter, Tail, TailError, TailFilter, TailLine};
-pub use forebay_cache::popular::{Popular, Tier};
+pub use forebay_cache::object::Tier;
+pub use forebay_cache::popular::Popular;
 pub use inspect::{Inspected, Inspection};
 pub use purge::{NotPurged, PurgeOrder, PurgeTarget, Purged};
 pub use server::{

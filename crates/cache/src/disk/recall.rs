@@ -11,7 +11,7 @@ use crate::body::Stored;
 use crate::flight::{Landing, Lead};
 use crate::index::{Cache, Limits};
 use crate::key::Key;
-use crate::object::Object;
+use crate::object::{Object, lines};
 use crate::purge::{self, Subject, Verdict};
 
 /// What became of a record that was read for a request.
@@ -26,12 +26,7 @@ pub enum Recall {
 
 impl purge::Fields for Recalled {
     fn any(&self, name: &str, test: &mut dyn FnMut(&[u8]) -> bool) -> bool {
-        let lines = self.head().split(|&byte| byte == b'\n').skip(1);
-        lines
-            .filter_map(|line| {
-                let colon = line.iter().position(|&byte| byte == b':')?;
-                Some((&line[..colon], line[colon + 1..].trim_ascii()))
-            })
+        lines(self.head())
             .any(|(own, value)| own.eq_ignore_ascii_case(name.as_bytes()) && test(value))
     }
 }

@@ -84,6 +84,16 @@ pub(crate) enum Command {
         after_help = "Examples:\n  forebay stats -c /etc/forebay/forebay.toml\n  forebay stats --watch\n  forebay stats --watch 10 --json"
     )]
     Stats(StatsArgs),
+    /// Watch a running server on a screen of the terminal
+    #[command(
+        long_about = "Shows a running server on a screen: requests and hit ratio over time, memory and disk, the \
+                      hottest URLs, origins (the slowest first) and misses by reason. Without a terminal, or with \
+                      --once, one frame is printed as text.\n\n\
+                      Keys: q quits, p pauses, Tab and the arrows change the list and scroll in it, s changes the \
+                      order, r turns it round.",
+        after_help = "Examples:\n  forebay top -c /etc/forebay/forebay.toml\n  forebay top --admin unix:/run/forebay/admin.sock\n  forebay top --once"
+    )]
+    Top(TopArgs),
     /// Remove objects from a running server's cache, or make them stale
     #[command(
         long_about = "Purges by URL (all its variants), prefix, regular expression, expression, tag, or everything. \
@@ -244,6 +254,16 @@ fn interval(text: &str) -> Result<f64, String> {
     seconds
         .filter(|seconds| (0.1..=86_400.0).contains(seconds))
         .ok_or_else(|| "expected seconds, from 0.1 to 86400".into())
+}
+
+/// `forebay top`
+#[derive(Debug, Args)]
+pub(crate) struct TopArgs {
+    /// Print one frame as text and end
+    #[arg(long)]
+    pub(crate) once: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
 }
 
 /// `forebay purge`

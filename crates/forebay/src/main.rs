@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Some(Command::Explain(args)) => commands::explain::explain(&args),
         Some(Command::Reload(args)) => commands::reload::reload(&args),
         Some(Command::Stats(args)) => commands::stats::stats(&args),
+        Some(Command::Top(args)) => commands::top::top(&args),
         Some(Command::Purge(args)) => commands::purge::purge(&args),
         Some(Command::Bans(args)) => commands::objects::bans(&args),
         Some(Command::Inspect(args)) => commands::objects::inspect(&args),

@@ -35,16 +35,16 @@ const history = new History();
 let view = "overview";
 let paused = false;
 let timer = null;
-let asked_at = 0;
+let askedAt = 0;
 let pid = null;
 /** Since when it does not answer, seconds since 1970. */
-let away_since = null;
+let awaySince = null;
 let failures = 0;
 let busy = false;
 
 /** Asks for everything that is shown, and shows it. */
 async function look() {
-  const since = history.until === 0 ? LONGEST_S : Math.ceil((performance.now() - asked_at) / 1000) + OVERLAP_S;
+  const since = history.until === 0 ? LONGEST_S : Math.ceil((performance.now() - askedAt) / 1000) + OVERLAP_S;
   const seconds = Math.min(LONGEST_S, since);
   const begun = performance.now();
   const [status, figures, past] = await Promise.all([
@@ -57,7 +57,7 @@ async function look() {
   } else {
     history.add(past);
   }
-  asked_at = begun;
+  askedAt = begun;
   pid = status.pid;
   const seen = { status, figures, history };
   for (const part of [overview, state, purge, config]) part.update(seen);
@@ -75,8 +75,8 @@ async function tick() {
   try {
     const status = await look();
     failures = 0;
-    away_since = null;
-    live("live", status.draining ? "draining" : "live");
+    awaySince = null;
+    if (!paused) live("live", status.draining ? "draining" : "live");
     notice(null);
   } catch (error) {
     wait = failed(error);
@@ -90,14 +90,13 @@ function failed(error) {
   if (!(error instanceof Refused)) {
     live("down", "error");
     notice(`This page failed: ${error.message}`);
-    throw error;
-  }
-  if (error.status === 401) {
+    console.error(error);
+  } else if (error.status === 401) {
     askToken();
   } else if (error.status === 0) {
-    away_since ??= Date.now() / 1000;
+    awaySince ??= Date.now() / 1000;
     live("down", "no answer");
-    notice(`The server does not answer since ${clock(away_since)}. It is asked again all the time.`);
+    notice(`The server does not answer since ${clock(awaySince)}. It is asked again all the time.`);
   } else {
     live("down", "refused");
     notice(error.message);
@@ -128,10 +127,9 @@ function askToken() {
 byId("token-form").addEventListener("submit", () => {
   setToken(byId("token").value.trim());
   byId("forget").hidden = false;
-  setTimeout(resume);
 });
-// Without a token there is nothing to see, so Escape does not close it.
-byId("ask-token").addEventListener("cancel", (event) => event.preventDefault());
+// Closed without a token it comes again with the next question.
+byId("ask-token").addEventListener("close", resume);
 byId("forget").hidden = !hasToken();
 byId("forget").addEventListener("click", () => {
   setToken(null);
@@ -161,7 +159,7 @@ function select(name) {
     byId(`tab-${own}`).setAttribute("aria-selected", String(own === view));
     byId(`tab-${own}`).tabIndex = own === view ? 0 : -1;
   }
-  if (location.hash.slice(1) !== view) window.history.replaceState(null, "", `#${view}`);
+  if (named() !== view) window.history.replaceState(null, "", `#/${view}`);
   resume();
 }
 
@@ -174,5 +172,10 @@ document.querySelector("[role=tablist]").addEventListener("keydown", (event) => 
   select(VIEWS[(to + VIEWS.length) % VIEWS.length]);
   byId(`tab-${view}`).focus();
 });
-window.addEventListener("hashchange", () => select(location.hash.slice(1)));
-select(location.hash.slice(1) || "overview");
+/** The view in the address. With the slash it is no element's name, to which the browser would scroll. */
+function named() {
+  return location.hash.slice(2);
+}
+
+window.addEventListener("hashchange", () => select(named()));
+select(named());

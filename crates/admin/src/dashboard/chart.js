@@ -102,7 +102,7 @@ export class Chart {
     const axis = this.scale(points, this.lines);
     this.plot.setAttribute("viewBox", `0 0 ${this.width} ${HEIGHT}`);
     this.plot.setAttribute("aria-label", this.summary());
-    this.plot.replaceChildren(...this.grid(axis), ...this.paths(axis), ...this.mark_cursor(under, axis));
+    this.plot.replaceChildren(...this.grid(axis), ...this.paths(axis), ...this.markCursor(under, axis));
   }
 
   /** What is said instead of the picture. */
@@ -131,7 +131,7 @@ export class Chart {
       parts.push(draw("text", { x: LEFT - 7, y: y + 4, "text-anchor": "end" }, this.mark(mark)));
     }
     const offset = -new Date(to * 1000).getTimezoneOffset() * 60;
-    const times = moments(from, to, Math.max(2, Math.floor(this.width / 110)), offset);
+    const times = moments(from, to, Math.max(3, Math.floor(this.width / 110)), offset);
     for (const at of times.marks) {
       const x = this.x(at);
       if (x < LEFT + 16 || x > this.width - RIGHT - 24) continue;
@@ -164,7 +164,7 @@ export class Chart {
     return parts;
   }
 
-  mark_cursor(point, axis) {
+  markCursor(point, axis) {
     if (!point) return [];
     const x = this.x(point.at).toFixed(1);
     const parts = [draw("path", { class: "cursor", d: `M${x} ${TOP}V${HEIGHT - BOTTOM}` })];

@@ -6,7 +6,7 @@ import { count } from "./format.js";
 
 const columns = [
   { label: "Setting", wide: true, node: (setting, cell) => { cell.classList.add("mono"); say(cell, setting.name); } },
-  { label: "Value", node: (setting, cell) => { cell.classList.add("mono"); say(cell, written(setting.value)); } },
+  { label: "Value", node: (setting, cell) => { cell.classList.add("mono", "any"); say(cell, written(setting.value)); } },
 ];
 
 /** A value as it would stand in the file. */

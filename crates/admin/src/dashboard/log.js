@@ -26,6 +26,8 @@ export class Log {
     this.skipped = 0;
     this.lost = 0;
     this.stop = null;
+    this.refused = false;
+    this.broken = false;
     const heads = FIELDS.map(([name, kind]) => make("th", { role: "columnheader", scope: "col", class: kind === "number" ? kind : null }, name));
     this.body = make("tbody", { role: "rowgroup" });
     byId("lines").append(make("table", { role: "table" }, make("caption", { class: "for-readers" }, "Exchanges, the newest first"),
@@ -40,7 +42,7 @@ export class Log {
 
   /** Follows while `wanted`, and stops when not. */
   follow(wanted) {
-    if (wanted && !this.stop) this.begin();
+    if (wanted && (!this.stop || this.refused)) this.begin();
     if (!wanted && this.stop) {
       this.stop.abort();
       this.stop = null;
@@ -57,10 +59,12 @@ export class Log {
 
   async begin() {
     const stop = this.stop = new AbortController();
+    this.refused = false;
     const filter = Object.fromEntries(new FormData(byId("filter")));
-    say(byId("log-state"), "Waiting for exchanges …");
+    say(byId("log-state"), "Asking …");
     try {
       const response = await open("GET", `/api/v1/log${query(filter)}`, { signal: stop.signal });
+      say(byId("log-state"), "Following; no exchange has ended yet.");
       await this.read(response.body.getReader());
       this.ended(stop, "The server ended the stream.", 2_000);
     } catch (error) {
@@ -71,15 +75,16 @@ export class Log {
     }
   }
 
-  ended(stop, words, again_ms) {
+  ended(stop, words, againMs) {
     if (this.stop !== stop) return;
     say(byId("log-state"), words);
     byId("log-state").classList.add("bad");
     this.broken = true;
-    if (again_ms === null) return;
+    this.refused = againMs === null;
+    if (this.refused) return;
     setTimeout(() => {
       if (this.stop === stop) this.begin();
-    }, again_ms);
+    }, againMs);
   }
 
   async read(reader) {

@@ -50,6 +50,8 @@ const CHARTS = [
   },
 ];
 
+const failures = (counters) => counters.origin_errors + counters.origin_timeouts + counters.origin_invalid;
+
 /** Of each tile: its name, its figure, and a smaller line below. */
 const TILES = [
   ["Requests", ({ now }) => rate(now.requests), ({ figures }) => `${count(figures.counters.requests)} in all`],
@@ -58,6 +60,7 @@ const TILES = [
   ["Hits, 99 % within", ({ minute }) => orNothing(minute.hit_p99, time), ({ minute }) => `median ${orNothing(minute.hit_p50, time)}`],
   ["Misses, 99 % within", ({ minute }) => orNothing(minute.miss_p99, time), ({ minute }) => `median ${orNothing(minute.miss_p50, time)}`],
   ["Connections", ({ status }) => count(status.connections), ({ figures }) => `${count(figures.counters.connections_accepted ?? 0)} accepted`],
+  ["To origins", ({ now }) => rate(now.origin_requests), ({ figures }) => `${count(failures(figures.counters))} failed in all`],
   ["Responses 5xx", ({ minute }) => rate(minute.errors), ({ figures }) => `${count(figures.counters.status_5xx ?? 0)} in all`],
 ];
 

@@ -89,12 +89,15 @@ export class Purge {
 
   isMeant(soft) {
     const dialog = byId("confirm");
-    const words = soft ? "made stale, and asked for again when they are next wanted" : "gone, and fetched again when they are next wanted";
-    say(byId("confirm-text"), `${count(this.stored)} stored objects are ${words}. The origins get the load.`);
+    const words = soft ? "become stale and are asked for again" : "go and are fetched again";
+    say(byId("confirm-text"), `${count(this.stored)} stored objects ${words} when they are next wanted. The origins get the load.`);
     dialog.returnValue = "no";
     dialog.showModal();
     return new Promise((resolve) => {
-      dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true });
+      dialog.onclose = () => {
+        // The end of an earlier question may be told late.
+        if (!dialog.open) resolve(dialog.returnValue === "yes");
+      };
     });
   }
 

@@ -10,7 +10,7 @@ export function linear(most, base = 10) {
   let step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= rough * 0.999);
   // Half a request or a quarter of a byte is no mark.
   if (unit === 1) step = Math.max(1, Math.ceil(step));
-  const count = Math.ceil(top / step - 1e-9);
+  const count = Math.max(1, Math.ceil(top / step - 1e-9));
   const high = count * step * unit;
   const marks = Array.from({ length: count + 1 }, (_, n) => n * step * unit);
   return { marks, place: (value) => Math.min(1, Math.max(0, value / high)) };

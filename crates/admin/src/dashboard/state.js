@@ -76,7 +76,10 @@ export class State {
     const highest = Math.max(1, ...rows.map((row) => row.lately));
     for (const row of rows) {
       let bar = this.bars.get(row.key);
-      if (!bar) this.bars.set(row.key, bar = reason(row));
+      if (!bar) {
+        this.bars.set(row.key, bar = reason(row));
+        byId("reasons").append(bar.element);
+      }
       say(bar.lately, count(row.lately));
       say(bar.all, count(row.all));
       bar.fill.style.width = `${row.lately / highest * 100}%`;
@@ -157,7 +160,7 @@ function fill({ value, meter, bar }, { used_bytes, limit_bytes }, more = "") {
 
 /** The line in the head of the page. */
 export function headline(status) {
-  const parts = [`version ${status.version}`, `up ${duration(status.uptime_s)}`, `${count(status.workers)} workers`];
+  const parts = [`version ${status.version}`, `up ${duration(status.uptime_s)}`, status.workers === 1 ? "1 worker" : `${count(status.workers)} workers`];
   if (status.listening.length > 0) parts.push(status.listening.slice(0, 2).join(", "));
   return parts.join(" · ");
 }

@@ -13,3 +13,4 @@ pub(crate) mod reload;
 pub(crate) mod serve;
 pub(crate) mod show;
 pub(crate) mod stats;
+pub(crate) mod top;

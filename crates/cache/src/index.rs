@@ -806,5 +806,5 @@ impl Entry {
 
 /// Whether a body that is being fetched still may be stored: it fits, and so do all others in transit.
 pub fn fits(budget: &Budget, body: &Body, max_object_bytes: u64) -> bool {
-    body.memory_bytes() <= max_object_bytes && budget.used() < budget.limit() + budget.limit() / 20
+    body.memory_bytes() <= max_object_bytes && budget.excess() <= budget.limit() / 20
 }

@@ -15,10 +15,11 @@ use forebay_http::{Method, range};
 use forebay_stats::Counter;
 
 use crate::client::{Client, Framing};
-use crate::exchange::{Exchange, Step};
+use crate::exchange::{Exchange, Missing, Step};
 use crate::failure::{Failure, OriginFailure, reason_phrase};
 use crate::fetch::{end, flush, send};
 use crate::message::MOST_SLICES;
+use crate::outcome::Part;
 use crate::recall::{Unread, read_stored};
 
 /// Fields that make an answer other than the whole object possible.
@@ -32,6 +33,11 @@ const SELECTIVE: u64 = set(&[
 
 /// How much of a body on disk is read at once.
 const DISK_READ_BYTES: u64 = 256 << 10;
+
+/// What lay on disk is of no use: as if it had not been there.
+fn lost() -> Step {
+    Step::Miss(Missing::nothing("miss"))
+}
 
 /// Where the bytes of a range come from.
 enum Source {
@@ -68,9 +74,45 @@ impl<C: Client> Exchange<'_, C> {
         };
         match body.whole() {
             Some(whole) => self.deliver_whole(object, whole, is_head).await?,
+            None if !is_head && !Box::pin(self.can_begin(object, 0)).await => return Ok(lost()),
             None => Box::pin(self.deliver_growing(object, body, is_head)).await?,
         }
         Ok(Step::Finish)
+    }
+
+    /// Whether an answer with the bytes from `at` on can begin: damage that is found when the
+    /// head is out can only break it off.
+    async fn can_begin(&mut self, object: &Arc<Object>, at: u64) -> bool {
+        let on_disk = object.whole().filter(|body| body.is_on_disk());
+        let Some(mut probe) = on_disk.and_then(|body| body.reader(at)) else {
+            return true;
+        };
+        let mut none = Vec::new();
+        let first = std::future::poll_fn(|cx| probe.poll_read(cx, 1, &mut none)).await;
+        let (Read::Stored(mut piece), Some(disk)) = (first, self.worker.cache().disk()) else {
+            return true;
+        };
+        match read_stored(self.worker, disk, piece.split(1)).await {
+            // A read that others are in the way of may be possible a moment later.
+            Ok(_) | Err(Unread::Busy) => true,
+            Err(Unread::Broken) => {
+                self.lose(object);
+                self.outcome.part = Part::None;
+                self.outcome.detail = "";
+                self.outcome.recalled = false;
+                self.outcome.missed = Some(Counter::MissDiskError);
+                false
+            }
+        }
+    }
+
+    /// Gives up an object whose body cannot be read.
+    fn lose(&self, object: &Arc<Object>) {
+        let cache = self.worker.cache();
+        if let Some(disk) = cache.disk() {
+            disk.note_damage();
+        }
+        cache.remove_purged(object);
     }
 
     /// The shortest path: a stored head, a few fields, a complete body.
@@ -199,11 +241,16 @@ impl<C: Client> Exchange<'_, C> {
                 Some(disk) => read_stored(worker, disk, part).await,
                 None => Err(Unread::Broken),
             };
-            let Ok(chunks) = read else {
-                // What was sent is only a part: the client must not take it for the whole.
-                worker.cache().remove_purged(object);
-                self.client.break_off();
-                return Err(Failure::ClientGone);
+            let chunks = match read {
+                Ok(chunks) => chunks,
+                Err(why) => {
+                    // What was sent is only a part: the client must not take it for the whole.
+                    if matches!(why, Unread::Broken) {
+                        self.lose(object);
+                    }
+                    self.client.break_off();
+                    return Err(Failure::ClientGone);
+                }
             };
             for group in chunks.chunks(MOST_SLICES) {
                 let mut slices = [&[][..]; MOST_SLICES];
@@ -232,12 +279,14 @@ impl<C: Client> Exchange<'_, C> {
             Portion::Whole => match object.whole() {
                 Some(body) => match body.whole() {
                     Some(whole) => self.deliver_whole(object, whole, is_head).await?,
+                    None if !is_head && !self.can_begin(object, 0).await => return Ok(lost()),
                     None => self.deliver_growing(object, body, is_head).await?,
                 },
                 None => return Err(OriginFailure::Broken.into()),
             },
             Portion::Nothing(status) => self.deliver_nothing(object, status).await?,
             Portion::Unsatisfiable => self.deliver_unsatisfiable(object, is_head).await?,
+            Portion::One(range) if !self.can_begin(object, range.start).await => return Ok(lost()),
             Portion::One(range) => self.deliver_range(object, range).await?,
             Portion::Many(ranges) => self.deliver_ranges(object, &ranges).await?,
         }

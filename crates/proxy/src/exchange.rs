@@ -105,7 +105,7 @@ pub(crate) struct Missing {
 
 impl Missing {
     /// Nothing that could be of use.
-    fn nothing(forwarded: &'static str) -> Self {
+    pub(crate) fn nothing(forwarded: &'static str) -> Self {
         Self {
             forwarded,
             ..Self::default()

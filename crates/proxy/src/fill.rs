@@ -149,7 +149,7 @@ impl Fill {
         let bytes = body.known_len().unwrap_or(0).max(self.writer.written());
         let most = self.snapshot.settings.cache.max_object_bytes;
         if let Some(disk) = cache.disk()
-            && (disk.is_large(bytes) || bytes > most)
+            && (disk.is_large(bytes) || bytes.max(body.memory_bytes()) > most)
         {
             return Fate::Spooled;
         }

@@ -85,8 +85,10 @@ impl<C: Client> Exchange<'_, C> {
                         && let Some(object) = self.recall(&mut lead).await
                     {
                         match self.judge(object) {
-                            Step::Miss(Missing { known: stale, .. }) => {
-                                known = stale;
+                            Step::Miss(found) => {
+                                self.outcome.forwarded = found.forwarded;
+                                self.outcome.detail = "";
+                                known = found.known;
                                 continue;
                             }
                             step => {

@@ -272,7 +272,8 @@ pub(crate) fn split(url: &str) -> Option<(&str, &str)> {
     let target = if target.is_empty() { "/" } else { target };
     let sound = target.starts_with('/') && target.bytes().all(|byte| (0x21..0x7f).contains(&byte));
     let host = host.strip_suffix(usual).unwrap_or(host);
-    (sound && !host.contains('@')).then_some((host, target))
+    let is_host = host.is_empty() || uri::parse_host(host.as_bytes()).is_some();
+    (sound && is_host).then_some((host, target))
 }
 
 fn no_url(text: &str) -> NotPurged {
@@ -298,6 +299,7 @@ mod tests {
             ("http://a/b c", None),
             ("http://u@a/", None),
             ("http://a?x", None),
+            ("no url", None),
         ] {
             assert_eq!(split(url), parts, "{url}");
         }

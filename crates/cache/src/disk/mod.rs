@@ -243,6 +243,11 @@ impl Disk {
     /// What was read is damaged, or could not be read: it is not there any more.
     pub fn damaged(&self, id: Id, extent: &Extent) {
         self.forget(id, extent);
+        self.note_damage();
+    }
+
+    /// Counts a body that could not be read.
+    pub fn note_damage(&self) {
         if let Some(directory) = self.directories.first() {
             (directory.watch)(Event::ReadError);
         }

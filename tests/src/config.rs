@@ -59,6 +59,11 @@ impl Config {
         self.set("cache", line)
     }
 
+    /// Shorthand for a line of `[cache.disk]`.
+    pub fn disk(self, line: &str) -> Self {
+        self.set("cache.disk", line)
+    }
+
     /// Replaces the listeners.
     pub fn listen(mut self, addresses: &[&str]) -> Self {
         self.listen = addresses.iter().map(|a| (*a).to_owned()).collect();

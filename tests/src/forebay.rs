@@ -1,6 +1,6 @@
 //! The real program as a child process.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -27,6 +27,17 @@ pub struct Forebay {
     pub addresses: Vec<Address>,
     /// The administration address.
     pub admin: Option<Address>,
+}
+
+/// What a command printed, and how it ended.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// The exit status; -1 when a signal ended it.
+    pub status: i32,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
 }
 
 impl Forebay {
@@ -144,6 +155,48 @@ impl Forebay {
         Client::connect(address).exchange(method, target, &[&format!("Host: {address}")], "")
     }
 
+    /// Sends JSON to the administration address.
+    #[track_caller]
+    pub fn admin_json(&self, method: &str, target: &str, body: &str) -> Response {
+        let address = self.admin.as_ref().expect("an administration address");
+        let fields = [
+            &*format!("Host: {address}"),
+            "Content-Type: application/json",
+        ];
+        Client::connect(address).exchange(method, target, &fields, body)
+    }
+
+    /// Runs another `forebay` command against this server, to its end.
+    pub fn command(&self, arguments: &[&str]) -> Said {
+        self.command_with(arguments, "")
+    }
+
+    /// The same with a standard input.
+    ///
+    /// # Panics
+    /// When it cannot be run.
+    pub fn command_with(&self, arguments: &[&str], input: &str) -> Said {
+        let address = self.admin.as_ref().expect("an administration address");
+        let mut child = Command::new(program::path())
+            .args(arguments)
+            .args(["--admin", &address.to_string()])
+            .env("NO_COLOR", "1")
+            .env_remove("FOREBAY_TOKEN")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A command that does not read its input may be gone already.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        Said {
+            status: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// A counter or gauge of `/metrics`, summed over its labels.
     #[track_caller]
     pub fn metric(&self, name: &str) -> Option<f64> {
@@ -221,6 +274,31 @@ impl Forebay {
     /// Whether the process is still there.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Ends it with SIGKILL, as the machine would when memory runs out.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Stops it with SIGTERM, and waits for its end.
+    ///
+    /// # Panics
+    /// When it does not end well.
+    #[track_caller]
+    pub fn stop(&mut self) {
+        self.signal(Signal::TERM);
+        let status = self.wait_exit();
+        assert_eq!(status.code(), Some(0), "{}", self.output());
+    }
+
+    /// The most memory that was resident so far, in bytes.
+    pub fn peak_bytes(&self) -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        kib.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap() << 10
     }
 
     /// Waits for its end.

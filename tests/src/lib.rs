@@ -32,7 +32,7 @@ pub use config::Config;
 pub use connection::{Connection, Request};
 pub use event::Event;
 pub use figures::Figures;
-pub use forebay::Forebay;
+pub use forebay::{Forebay, Said};
 pub use nginx::Nginx;
 pub use origin::Origin;
 pub use response::{Response, reply};

@@ -46,12 +46,32 @@ mod coalescing_apart;
 mod hostile_cache;
 mod hostile_races;
 
+mod disk;
+mod disk_basic;
+mod disk_damage;
+mod disk_directories;
+mod disk_large;
+mod disk_meaning;
+mod disk_ranges;
+mod disk_restart;
+mod purge_api;
+mod purge;
+mod purge_bans;
+mod purge_commands;
+mod purge_fetch;
+mod purge_methods;
+mod purge_soft;
+mod purge_survives;
+mod purge_tags;
+
+mod dashboard;
 mod drain;
 mod garbage;
 mod life;
 mod limits;
 mod real_nginx;
 mod seeing;
+mod seeing_causes;
 mod syscalls;
 mod torture;
 

@@ -212,7 +212,10 @@ fn a_token_is_asked_for_once() {
     browser.wait_for_text("#live", "live");
     browser.wait_for_text("#origins", &origin.server());
     // It is kept for the tab, and for the tab only.
+    browser.value("window.before = true");
     browser.value("location.reload()");
+    // The page from before is live as well.
+    browser.wait_for("!window.before && document.querySelector('#ask-token')");
     browser.wait_for_text("#live", "live");
     assert_eq!(browser.value("localStorage.length"), 0);
     assert_eq!(

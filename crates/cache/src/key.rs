@@ -5,7 +5,7 @@ use std::hash::Hasher;
 use forebay_config::settings::{KeyPart, Policy};
 use forebay_http::fields::{FieldId, Fields};
 use forebay_http::{negotiate, query, uri};
-use rapidhash::fast::RapidHasher;
+use rapidhash::quality::RapidHasher;
 
 /// A primary cache key (RFC 9111 section 2) and its hash.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use std::hash::Hasher;
 use forebay_config::settings::Policy;
 use forebay_http::fields::{FieldId, Fields, each_member};
 use forebay_http::negotiate;
-use rapidhash::fast::RapidHasher;
+use rapidhash::quality::RapidHasher;
 
 thread_local! {
     /// Room for the values of the request being compared: a hit must not allocate.

@@ -81,6 +81,12 @@ impl<C: Client> Exchange<'_, C> {
         let worker = self.worker;
         let cache = worker.cache();
         let disk = cache.disk()?;
+        let asked = (&self.request.head.fields, self.policy);
+        let limits = &self.snapshot.cache_limits;
+        if let Some((object, evicted)) = cache.catch(&self.key(), asked, lead, limits) {
+            worker.stats.add(Counter::Evicted, evicted);
+            return Some(object);
+        }
         for (id, extent) in disk.find(self.key().hash) {
             let reading = Arc::clone(&extent);
             let record = match read(worker, disk, move |wait| reading.read(wait)).await {

@@ -217,8 +217,16 @@ impl Disk {
     /// Whether anything may lie on disk under the hash of a key.
     #[inline]
     pub fn may_have(&self, hash: u64) -> bool {
+        self.directory(hash).is_some_and(|directory| {
+            !directory.log.find(hash).is_empty() || directory.queue.has_between(hash)
+        })
+    }
+
+    /// Objects under the hash of a key that have left memory and are not on disk yet.
+    pub(crate) fn between(&self, hash: u64) -> Vec<queue::Between> {
         self.directory(hash)
-            .is_some_and(|directory| !directory.log.find(hash).is_empty())
+            .map(|directory| directory.queue.between(hash))
+            .unwrap_or_default()
     }
 
     /// Notes that an object whose body lies on disk was served from there.
@@ -289,12 +297,16 @@ impl Disk {
         let Some(directory) = self.directory(hash) else {
             return 0;
         };
+        let between = directory.queue.between(hash);
+        between.iter().for_each(|one| {
+            one.object.invalidate();
+        });
         let hits = directory.log.find(hash);
         for hit in hits.iter() {
             directory.log.remove(hit.id, Some(hit.place));
             directory.push(Job::Forget { id: hit.id });
         }
-        hits.len()
+        hits.len() + between.len()
     }
 
     /// Gives bytes of a body that is being fetched to the disk; when they are written, the body

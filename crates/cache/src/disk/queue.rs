@@ -1,7 +1,7 @@
 //! What is waiting to be written to one directory. Its bytes count beside the memory budget:
 //! what is being written has left the cache.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,17 @@ pub(crate) struct Queue {
     filled: Condvar,
     /// Something went.
     emptied: Condvar,
+    /// Objects that have left memory and are not on disk yet: who asks for one gets it from here.
+    between: Mutex<HashMap<u64, Vec<Between>>>,
     most_bytes: u64,
+}
+
+/// An object between memory and disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Between {
+    /// The text of its key.
+    pub(crate) key: Box<[u8]>,
+    pub(crate) object: Arc<Object>,
 }
 
 #[derive(Debug, Default)]
@@ -71,6 +81,7 @@ impl Queue {
             state: Mutex::default(),
             filled: Condvar::new(),
             emptied: Condvar::new(),
+            between: Mutex::default(),
             most_bytes,
         }
     }
@@ -87,6 +98,14 @@ impl Queue {
     pub(crate) fn push_always(&self, job: Job, budget: &Arc<Budget>) -> bool {
         let bytes = job.bytes();
         let leaving = Leaving::new(budget, bytes);
+        if let Job::Store { key, object } = &job {
+            let between = Between {
+                key: key.clone(),
+                object: Arc::clone(object),
+            };
+            let mut all = self.between.lock();
+            all.entry(object.hash).or_default().push(between);
+        }
         let mut state = self.state.lock();
         state.bytes += bytes;
         state.jobs.push_back(Waiting { job, leaving });
@@ -119,6 +138,27 @@ impl Queue {
         drop(state);
         self.emptied.notify_all();
         taken
+    }
+
+    /// The objects under the hash of a key that are between memory and disk.
+    pub(crate) fn between(&self, hash: u64) -> Vec<Between> {
+        self.between.lock().get(&hash).cloned().unwrap_or_default()
+    }
+
+    /// Whether there are any.
+    pub(crate) fn has_between(&self, hash: u64) -> bool {
+        self.between.lock().contains_key(&hash)
+    }
+
+    /// An object is on disk, or will not be.
+    pub(crate) fn settle(&self, object: &Arc<Object>) {
+        let mut all = self.between.lock();
+        if let Some(of_key) = all.get_mut(&object.hash) {
+            of_key.retain(|one| !Arc::ptr_eq(&one.object, object));
+            if of_key.is_empty() {
+                all.remove(&object.hash);
+            }
+        }
     }
 
     /// Waits until a quarter of the room is free; false when the time is over before.

@@ -60,6 +60,35 @@ impl Cache {
         self.purges().check(&recalled.seen, &recalled.subject(hash))
     }
 
+    /// Takes an object that has left memory and is not on disk yet back into memory, if it is
+    /// what `request` selects under `key`, and tells those who wait for it through `lead`. Also
+    /// returns how many others had to go for it.
+    pub fn catch(
+        &self,
+        key: &Key<'_>,
+        (request, policy): (&Fields, &Policy),
+        lead: &mut Option<Lead>,
+        limits: &Limits,
+    ) -> Option<(Arc<Object>, u64)> {
+        let mut between = self.disk()?.between(key.hash).into_iter();
+        let caught = between.find(|one| {
+            *one.key == *key.text
+                && one.object.selects(request, policy)
+                && !one.object.is_invalid()
+                && !self.is_gone(&one.object)
+        })?;
+        if lead.as_ref().is_some_and(Lead::is_outdated) {
+            return None;
+        }
+        let object = caught.object;
+        self.put(key, Arc::clone(&object), limits);
+        if let Some(mut lead) = lead.take() {
+            lead.finish(Landing::Stored(Arc::clone(&object)));
+        }
+        let evicted = self.settle(&object);
+        Some((object, evicted))
+    }
+
     /// Takes an object that was read from disk into memory, if it is what `request` selects
     /// under `key`, and tells those who wait for it through `lead`.
     pub fn recall(

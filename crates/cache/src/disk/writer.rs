@@ -64,8 +64,10 @@ impl Directory {
     /// The disk has failed: what lay there is gone, what was to go there as well.
     fn give_up(&self, jobs: Vec<Waiting>, cache: &Weak<Cache>) {
         for waiting in &jobs {
-            if let Job::Piece { body, .. } = &waiting.job {
-                body.give_up_spooling();
+            match &waiting.job {
+                Job::Piece { body, .. } => body.give_up_spooling(),
+                Job::Store { object, .. } => self.queue.settle(object),
+                Job::Forget { .. } => {}
             }
         }
         if !self.dropped.swap(true, Relaxed) {
@@ -93,9 +95,18 @@ impl Directory {
     }
 
     fn write(&self, jobs: Vec<Waiting>, cache: &Weak<Cache>) {
+        self.write_drafts(&jobs, cache);
+        for waiting in &jobs {
+            if let Job::Store { object, .. } = &waiting.job {
+                self.queue.settle(object);
+            }
+        }
+    }
+
+    fn write_drafts(&self, jobs: &[Waiting], cache: &Weak<Cache>) {
         let mut drafts = Vec::new();
         let mut written = Vec::new();
-        for waiting in &jobs {
+        for waiting in jobs {
             if let Some(draft) = self.draft(&waiting.job, cache) {
                 drafts.push(draft);
                 written.push(&waiting.job);

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use rapidhash::fast::RapidHasher;
+use rapidhash::quality::RapidHasher;
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::parse;

@@ -3,7 +3,7 @@
 use std::hash::Hasher;
 use std::io;
 
-use rapidhash::fast::RapidHasher;
+use rapidhash::quality::RapidHasher;
 
 use super::journal::{self, Entry, Keep};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use parking_lot::{Mutex, RwLock};
-use rapidhash::fast::RapidHasher;
+use rapidhash::quality::RapidHasher;
 
 use super::carry::Ask;
 use super::journal::{self, Entry, Keep, LAST_MOMENT, Scope};
@@ -118,7 +118,8 @@ impl Purges {
         }
     }
 
-    /// The hash by which an object remembers a tag. `origin` is `None` for tags of
+    /// The hash by which an object remembers a tag. Tags are short, and two that hash alike would
+    /// be purged together: hence the hasher that mixes once more. `origin` is `None` for tags of
     /// `Surrogate-Key`, `Cache-Tag` and `xkey`, which are the whole cache's; the name of a
     /// cache group belongs to its origin (RFC 9875 section 2), whose case is not looked at.
     pub fn tag(&self, origin: Option<&[u8]>, name: &[u8]) -> u64 {

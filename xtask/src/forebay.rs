@@ -22,6 +22,8 @@ pub(crate) struct Server {
     pub(crate) process: Running,
     /// The first address it listens on.
     pub(crate) address: SocketAddr,
+    /// Its administration, if the configuration has one.
+    pub(crate) admin: Option<SocketAddr>,
 }
 
 /// The binary: the one asked for, or the release build made now.
@@ -67,7 +69,7 @@ impl Server {
                 let _ = sender.send(line);
             }
         });
-        let mut address = None;
+        let (mut address, mut admin) = (None, None);
         loop {
             let line = receiver.recv_timeout(START);
             let line = line.map_err(|_| {
@@ -79,6 +81,8 @@ impl Server {
             })?;
             if let Some(text) = line.strip_prefix("listening on ") {
                 address = address.or_else(|| text.trim().parse().ok());
+            } else if let Some(text) = line.strip_prefix("admin on ") {
+                admin = admin.or_else(|| text.trim().parse().ok());
             } else if line == "ready" {
                 break;
             }
@@ -86,6 +90,7 @@ impl Server {
         Ok(Self {
             process,
             address: address.ok_or("it printed no `listening on` line")?,
+            admin,
         })
     }
 }

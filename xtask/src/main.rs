@@ -4,6 +4,7 @@ mod apt;
 mod command;
 mod compare;
 mod conformance;
+mod crash;
 mod docs;
 mod forebay;
 mod fuzz;
@@ -11,6 +12,7 @@ mod http;
 mod memory;
 mod options;
 mod process;
+mod restart;
 mod test;
 
 use std::path::PathBuf;
@@ -36,7 +38,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "test",
-        usage: "[STEP…]\n    Everything that must pass: format, lints, tests, conformance, memory. With STEPs only those.",
+        usage: "[STEP…]\n    Everything that must pass: format, lints, tests, conformance, memory, crash. With STEPs only those.",
         run: test::run,
     },
     Command {
@@ -53,6 +55,16 @@ const COMMANDS: &[Command] = &[
         name: "memory",
         usage: memory::USAGE,
         run: memory::run,
+    },
+    Command {
+        name: "crash",
+        usage: crash::USAGE,
+        run: crash::run,
+    },
+    Command {
+        name: "restart",
+        usage: restart::USAGE,
+        run: restart::run,
     },
     Command {
         name: "fuzz",

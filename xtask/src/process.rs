@@ -61,8 +61,38 @@ impl Running {
         tree(self.child.id()).into_iter().filter_map(resident).sum()
     }
 
+    /// SIGKILL to the process itself: it ends here and now, in the middle of whatever it does.
+    ///
+    /// # Errors
+    /// When it cannot be waited for.
+    pub(crate) fn kill(&mut self) -> Outcome {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// SIGTERM to the process itself; returns when it has ended.
+    ///
+    /// # Errors
+    /// When it takes longer than `most`.
+    pub(crate) fn end(&mut self, most: Duration) -> Outcome {
+        signal(&[self.child.id()], Signal::TERM);
+        let deadline = Instant::now() + most;
+        while self.alive() {
+            if Instant::now() > deadline {
+                return Err(format!("it has not ended within {} s", most.as_secs()).into());
+            }
+            sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+
     /// SIGTERM to all, and SIGKILL to those that have not ended in time.
     fn stop(&mut self) {
+        if !self.alive() {
+            // Its number may be somebody else's by now.
+            return;
+        }
         let pids = tree(self.child.id());
         signal(&pids, Signal::TERM);
         let deadline = Instant::now() + STOP;

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, apt, command, conformance, docs, memory};
+use crate::{Outcome, apt, command, conformance, crash, docs, memory};
 
 /// One step.
 struct Step {
@@ -57,6 +57,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "memory",
         run: || memory::run(&[]),
+    },
+    Step {
+        name: "crash",
+        run: || crash::run(&["--times=5".into()]),
     },
 ];
 

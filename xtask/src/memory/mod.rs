@@ -2,7 +2,7 @@
 //! the process's resident size may exceed the budget by 15 % and 64 MiB, and the budget must really be used.
 
 mod objects;
-mod origin;
+pub(crate) mod origin;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;

@@ -10,8 +10,8 @@ use crate::Outcome;
 
 /// An origin with a thread for each connection; it lives as long as our process.
 #[derive(Debug)]
-pub(super) struct Origin {
-    pub(super) address: SocketAddr,
+pub(crate) struct Origin {
+    pub(crate) address: SocketAddr,
     requests: Arc<AtomicU64>,
 }
 
@@ -20,7 +20,7 @@ impl Origin {
     ///
     /// # Errors
     /// When there is none.
-    pub(super) fn start() -> Outcome<Self> {
+    pub(crate) fn start() -> Outcome<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let origin = Self {
             address: listener.local_addr()?,
@@ -38,7 +38,7 @@ impl Origin {
     }
 
     /// How many requests have arrived.
-    pub(super) fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 }

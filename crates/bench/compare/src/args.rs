@@ -19,7 +19,7 @@ Exit status: 0 done, 1 it failed or was interrupted (what was measured is report
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// What to ask: ladder, pages, images, frontends, sessions; `--list` describes them
+    /// What to ask: ladder, pages, images, disk, frontends, sessions; `--list` describes them
     #[arg(required_unless_present_any = ["list", "render"])]
     pub(crate) suite: Option<String>,
 
@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long, value_name = "SERVER:CLIENT")]
     pub(crate) cores: Option<Cores>,
 
-    /// Memory that each server may use for cached objects
+    /// Memory that each server may use for cached objects, unless a case is about it
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
     pub(crate) memory: u64,
 

@@ -82,6 +82,8 @@ pub(crate) struct Common {
     pub(crate) cores: String,
     pub(crate) workers: usize,
     pub(crate) memory_bytes: u64,
+    /// Of the case's documents together; a disk has room for several times as much.
+    pub(crate) set_bytes: u64,
     pub(crate) descriptors: u64,
     pub(crate) connections: u64,
 }
@@ -183,6 +185,8 @@ impl Place {
     ) -> Vec<(&'static str, String)> {
         let one = common.workers <= 1;
         let mib = common.memory_bytes >> 20;
+        // Four times the set: stores in slots take up to twice as much as they hold, and throw things out before they are full.
+        let disk_mib = (mib * 2).max(common.set_bytes.div_ceil(1 << 18)).max(1024);
         vec![
             ("{port}", port.to_string()),
             ("{origin}", origin.to_string()),
@@ -194,7 +198,7 @@ impl Place {
             ("{cores}", common.workers.to_string()),
             ("{memory_mib}", mib.to_string()),
             ("{memory_bytes}", common.memory_bytes.to_string()),
-            ("{disk_mib}", (mib * 2).max(1024).to_string()),
+            ("{disk_mib}", disk_mib.to_string()),
             ("{descriptors}", common.descriptors.to_string()),
             ("{connections}", common.connections.to_string()),
             ("{body_bytes}", body_bytes.to_string()),

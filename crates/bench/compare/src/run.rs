@@ -64,6 +64,7 @@ impl<'a> Run<'a> {
             cores: plan.cores.server.clone(),
             workers: Cores::count(&plan.cores.server),
             memory_bytes: plan.memory_bytes,
+            set_bytes: 0,
             descriptors,
             connections: (most + most / 2).max(4096).min(descriptors),
         };
@@ -151,11 +152,16 @@ impl<'a> Run<'a> {
             path: &case.probe,
             bytes: case.probe_bytes(),
         };
+        let common = Common {
+            memory_bytes: case.memory_bytes.unwrap_or(self.common.memory_bytes),
+            set_bytes: case.set_bytes(),
+            ..self.common.clone()
+        };
         let mut launched = launch::start(
             &entrant.server,
             &entrant.program,
             &mut self.place,
-            &self.common,
+            &common,
             self.origin.as_ref().map_or(launch::NOBODY, Origin::address),
             &probe,
         )?;
@@ -390,7 +396,11 @@ fn describe(
             server_cores: plan.cores.server.clone(),
             client_cores: plan.cores.client.clone(),
             workers: common.workers,
-            memory_bytes: common.memory_bytes,
+            memory_bytes: plan
+                .cases
+                .iter()
+                .find_map(|case| case.memory_bytes)
+                .unwrap_or(common.memory_bytes),
             descriptors: common.descriptors,
             ports: ports.about().into(),
             origin: origin.map_or_else(|| "none".into(), |o| o.command().to_owned()),

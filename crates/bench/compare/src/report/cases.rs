@@ -247,9 +247,12 @@ fn origin_table(case: &CaseResult, servers: &[&Contestant]) -> Option<Table> {
         .filter(|s| case.levels.iter().any(|l| asked(l, s) > 0))
         .collect();
     (!servers.is_empty()).then(|| {
-        let caption = "Requests that reached the origin meanwhile";
+        let caption =
+            "Requests that reached the origin meanwhile, the warm-up's among them; below it the least share of hits";
         table(case, &servers, caption.into(), |_, _, summary| {
-            Some(Entry::new(format::count(summary.origin_requests)))
+            let missed = summary.origin_requests as f64 / summary.completed.max(1) as f64;
+            let hits = format!("{:.2} %", (1.0 - missed).max(0.0) * 100.0);
+            Some(Entry::new(format::count(summary.origin_requests)).small(hits))
         })
     })
 }

@@ -13,6 +13,21 @@ pub(super) fn servers() -> Vec<Server> {
         .file("forebay.toml", include_str!("../templates/forebay.toml"))
         .arguments("serve -c {dir}/forebay.toml")
         .version("--version"),
+        Server::new(
+            "forebay-disk",
+            "Forebay, cache in memory and on disk",
+            Role::Cache,
+            Program::Forebay,
+        )
+        .file(
+            "forebay.toml",
+            concat!(
+                include_str!("../templates/forebay.toml"),
+                include_str!("../templates/forebay-disk.toml")
+            ),
+        )
+        .arguments("serve -c {dir}/forebay.toml")
+        .version("--version"),
     ]
 }
 

@@ -1,9 +1,13 @@
 //! Squid, its objects in memory or in one of its three stores on disk. With a
-//! store there is no memory cache, so that every hit is read from the store.
+//! store there is no memory cache, so that every hit is read from the store;
+//! in those called `-mem` there is one before it.
 
 use super::{Program, Role, Server};
 
-const STORE_ON_DISK: &str = "cache_mem 0\nmemory_cache_mode disk\ncache_dir";
+const STORE_ONLY: &str = "cache_mem 0\nmemory_cache_mode disk";
+const STORE_AND_MEMORY: &str = "cache_mem {memory_mib} MB\nmemory_cache_mode always";
+const FOLDERS: &str = " 16 256";
+const SLOTS: &str = " max-size=1048576";
 
 fn server(name: &str, about: &str, storage: &str) -> Server {
     let template = include_str!("../templates/squid.conf");
@@ -24,13 +28,13 @@ fn server(name: &str, about: &str, storage: &str) -> Server {
 }
 
 /// One with a store, whose folders it makes beforehand.
-fn stored(name: &str, about: &str, kind: &str, options: &str) -> Server {
+fn stored(name: &str, about: &str, memory: &str, kind: &str, options: &str) -> Server {
     // Only rock is shared by several processes.
     let folder = match kind {
         "rock" => "objects",
         _ => "objects-{squid_process}",
     };
-    let storage = format!("{STORE_ON_DISK} {kind} {{cache}}/{folder} {{disk_mib}}{options}");
+    let storage = format!("{memory}\ncache_dir {kind} {{cache}}/{folder} {{disk_mib}}{options}");
     let mut server = server(name, about, &storage);
     let prepare = "{squid_mode} -z -n {unique} -f {dir}/squid.conf";
     server.prepare = vec![prepare.split_whitespace().map(str::to_owned).collect()];
@@ -54,20 +58,37 @@ pub(super) fn servers() -> Vec<Server> {
         stored(
             "squid-ufs",
             "Squid, a file an object, read by the main thread",
+            STORE_ONLY,
             "ufs",
-            " 16 256",
+            FOLDERS,
         ),
         stored(
             "squid-aufs",
             "Squid, a file an object, read by threads",
+            STORE_ONLY,
             "aufs",
-            " 16 256",
+            FOLDERS,
+        ),
+        stored(
+            "squid-aufs-mem",
+            "Squid, a file an object, read by threads, behind a memory cache",
+            STORE_AND_MEMORY,
+            "aufs",
+            FOLDERS,
         ),
         stored(
             "squid-rock",
             "Squid, objects in one file of slots",
+            STORE_ONLY,
             "rock",
-            " max-size=1048576",
+            SLOTS,
+        ),
+        stored(
+            "squid-rock-mem",
+            "Squid, objects in one file of slots, behind a memory cache",
+            STORE_AND_MEMORY,
+            "rock",
+            SLOTS,
         ),
     ]
 }

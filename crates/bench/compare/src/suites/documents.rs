@@ -73,6 +73,17 @@ impl Catalogue {
         Self { documents, random }
     }
 
+    /// `count` documents of one length.
+    pub(super) fn of_equal(count: usize, bytes: u64) -> Self {
+        let documents = (0..count)
+            .map(|i| Document::new(&format!("/objects/{}/{i}", i % 256), bytes))
+            .collect();
+        Self {
+            documents,
+            random: fastrand::Rng::with_seed(20_000),
+        }
+    }
+
     /// Every document once, as a list of paths.
     pub(super) fn paths(&self) -> String {
         let mut text = String::new();

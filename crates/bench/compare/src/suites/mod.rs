@@ -4,6 +4,7 @@
 //! A further suite is a file here: a function that returns its cases, and a
 //! row in [`SUITES`].
 
+mod disk;
 mod documents;
 mod frontends;
 mod images;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use crate::comparison::{Measure, Original};
 use crate::servers::{Role, Server};
+use documents::Catalogue;
 
 pub(crate) use documents::Document;
 
@@ -37,6 +39,7 @@ pub(crate) const SUITES: &[Suite] = &[
     ladder::SUITE,
     pages::SUITE,
     images::SUITE,
+    disk::SUITE,
     frontends::SUITE,
     sessions::SUITE,
 ];
@@ -59,6 +62,8 @@ pub(crate) struct Case {
     pub(crate) load: Vec<String>,
     /// Likewise, run once before a server's first step; nothing when the probe is enough.
     pub(crate) warm_up: Vec<String>,
+    /// The servers' memory for cached objects, where the case is about it; else what was asked for.
+    pub(crate) memory_bytes: Option<u64>,
     pub(crate) keep_alive: bool,
     pub(crate) measure: Measure,
     pub(crate) levels: Vec<Level>,
@@ -112,6 +117,30 @@ impl Case {
         }
     }
 
+    /// A case about many documents: each is fetched once, then they are asked for in the order of a log of `lines`.
+    fn of_site(name: &'static str, mut catalogue: Catalogue, lines: usize) -> Self {
+        let count = catalogue.documents.len();
+        Self {
+            name,
+            probe: catalogue
+                .documents
+                .first()
+                .map(|d| d.path.clone())
+                .unwrap_or_default(),
+            lists: vec![
+                ("site.urls".into(), catalogue.paths()),
+                ("site.log".into(), catalogue.log(lines)),
+            ],
+            load: words("--log {lists}/site.log --log-format combined --base {url} --speed max"),
+            warm_up: words(&format!(
+                "--urls {{lists}}/site.urls --base {{url}} --order sequential -c 16 -n {count}"
+            )),
+            documents: catalogue.documents,
+            keep_alive: true,
+            ..Self::default()
+        }
+    }
+
     /// The length of the document that a server is probed with.
     pub(crate) fn probe_bytes(&self) -> u64 {
         self.documents
@@ -120,10 +149,19 @@ impl Case {
             .map_or(self.answer_bytes, |d| d.bytes)
     }
 
+    /// Of all documents together.
+    pub(crate) fn set_bytes(&self) -> u64 {
+        self.documents.iter().map(|d| d.bytes).sum()
+    }
+
     /// The greatest number of clients.
     pub(crate) fn most_clients(&self) -> u64 {
         self.levels.iter().map(|l| l.clients).max().unwrap_or(0)
     }
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Steps of the same length in time.

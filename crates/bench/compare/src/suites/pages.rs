@@ -57,42 +57,22 @@ fn site(quick: bool) -> Case {
     } else {
         (50_000, 250_000)
     };
-    let mut catalogue = Catalogue::new(urls);
-    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
-    Case {
-        name: "site",
-        about: format!(
-            "{} different pages in the order of an access log (popularity by Zipf's law, exponent 0.9), after each page was fetched once.",
-            forebay_results::format::count(urls as u64)
-        ),
-        probe: catalogue
-            .documents
-            .first()
-            .map(|d| d.path.clone())
-            .unwrap_or_default(),
-        lists: vec![
-            ("site.urls".into(), catalogue.paths()),
-            ("site.log".into(), catalogue.log(lines)),
-        ],
-        load: words("--log {lists}/site.log --log-format combined --base {url} --speed max"),
-        warm_up: words("--urls {lists}/site.urls --base {url} --order sequential -c 16 -n")
-            .into_iter()
-            .chain([urls.to_string()])
-            .collect::<Vec<String>>(),
-        documents: catalogue.documents,
-        answer_bytes: 0,
-        keep_alive: true,
-        measure: Measure::RequestsPerSecond,
-        levels: if quick {
-            timed(QUICK_CLIENTS, Duration::from_secs(2))
-        } else {
-            timed(CLIENTS, Duration::from_secs(20))
-        },
-        original: Some(original(
-            "50,000 URLs of a production access log, 120 s a step",
-            logged(),
-        )),
-    }
+    let mut case = Case::of_site("site", Catalogue::new(urls), lines);
+    case.about = format!(
+        "{} different pages in the order of an access log (popularity by Zipf's law, exponent 0.9), after each page was fetched once.",
+        forebay_results::format::count(urls as u64)
+    );
+    case.measure = Measure::RequestsPerSecond;
+    case.levels = if quick {
+        timed(QUICK_CLIENTS, Duration::from_secs(2))
+    } else {
+        timed(CLIENTS, Duration::from_secs(20))
+    };
+    case.original = Some(original(
+        "50,000 URLs of a production access log, 120 s a step",
+        logged(),
+    ));
+    case
 }
 
 fn original(how: &str, rows: Vec<OriginalRow>) -> Original {

@@ -12,6 +12,9 @@ use crate::purge::Verdict;
 use crate::terms::Terms;
 use crate::vary::Selector;
 
+/// Variants on disk that are shown.
+const MOST_SHOWN: usize = 1024;
+
 /// One variant as it lies there.
 #[derive(Clone, Debug)]
 pub struct Glimpse {
@@ -44,7 +47,7 @@ impl Cache {
         let known: Vec<u32> = in_memory.iter().map(|object| object.variant()).collect();
         for (id, extent) in self
             .disk()
-            .map_or_else(Vec::new, |disk| disk.find(key.hash))
+            .map_or_else(Vec::new, |disk| disk.find(key.hash, MOST_SHOWN))
         {
             if known.contains(&id.variant) {
                 continue;

@@ -396,7 +396,7 @@ impl Cache {
         gone.for_each(|object| self.remove_purged(object));
         let only_on_disk = self.disk.as_ref().map_or(0, |disk| {
             let in_memory: Vec<u32> = objects.iter().map(|object| object.variant()).collect();
-            let found = disk.find(hash);
+            let found = disk.find(hash, usize::MAX);
             let others = found
                 .iter()
                 .filter(|(id, _)| !in_memory.contains(&id.variant));

@@ -79,8 +79,15 @@ impl Fill {
                     (Fate::Spooled, Some(disk)) => {
                         writer.close_chunk();
                         while spool_piece(disk, &mut writer, &object, 1) {}
+                        if writer.body().is_windowed() {
+                            // The disk gave up at the very end.
+                            fate = Fate::Windowed;
+                            cache.remove(&object);
+                        }
                         writer.finish_spooled(trailers);
-                        disk.seal(&object, &key);
+                        if fate == Fate::Spooled {
+                            disk.seal(&object, &key);
+                        }
                     }
                     _ => writer.finish(trailers),
                 }
@@ -121,21 +128,25 @@ impl Fill {
             self.origin.consume(range.end);
             *fate = match *fate {
                 Fate::Kept => self.keep(),
-                Fate::Spooled => self.spool().await,
+                Fate::Spooled => self.spool(timer).await,
                 Fate::Windowed => Fate::Windowed,
             };
         }
     }
 
     /// Gives what has come to the disk, and waits when that is slower than the origin.
-    async fn spool(&mut self) -> Fate {
+    async fn spool(&mut self, timer: &Timer) -> Fate {
         let Some(disk) = self.worker.cache().disk() else {
             return self.keep_no_more();
         };
         let piece_bytes = disk.piece_bytes();
         while spool_piece(disk, &mut self.writer, &self.object, piece_bytes) {}
         let most = MOST_UNWRITTEN * piece_bytes;
-        std::future::poll_fn(|cx| self.writer.poll_spooled(cx, most)).await;
+        let patience = self.snapshot.settings.timeouts.send;
+        let written = std::future::poll_fn(|cx| self.writer.poll_spooled(cx, most));
+        if timer.within(patience, written).await.is_err() {
+            self.writer.body().give_up_spooling();
+        }
         if self.writer.written() > disk.object_bytes() || self.writer.body().is_windowed() {
             return self.keep_no_more();
         }

@@ -108,6 +108,18 @@ impl<C: Client> Exchange<'_, C> {
             || ["Soft-Purge", "Fastly-Soft-Purge", "X-Soft-Purge"]
                 .iter()
                 .any(|name| self.field(name).is_some_and(|value| value != "0"));
+        let readable = |name: &&str| {
+            let mut values = self.request.head.fields.named(name.as_bytes());
+            values.all(|value| std::str::from_utf8(value).is_ok())
+        };
+        let patterns = PATTERN_FIELDS.iter().map(|(name, _)| name);
+        if let Some(name) = TAG_FIELDS
+            .iter()
+            .chain(patterns)
+            .find(|name| !readable(name))
+        {
+            return Err(NotPurged::Invalid(format!("`{name}` is not UTF-8")));
+        }
         let target = self.purge_target()?;
         Ok(PurgeOrder { target, soft })
     }

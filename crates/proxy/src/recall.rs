@@ -87,7 +87,7 @@ impl<C: Client> Exchange<'_, C> {
             worker.stats.add(Counter::Evicted, evicted);
             return Some(object);
         }
-        for (id, extent) in disk.find(self.key().hash) {
+        for (id, extent) in disk.find(self.key().hash, limits.variants) {
             let reading = Arc::clone(&extent);
             let record = match read(worker, disk, move |wait| reading.read(wait)).await {
                 Ok(record) => record,

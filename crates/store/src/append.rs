@@ -26,7 +26,7 @@ pub(crate) struct Open {
     pub(crate) segment: Arc<Segment>,
     /// Where the next record begins.
     end: u64,
-    rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
 }
 
 /// Who may append, and where.

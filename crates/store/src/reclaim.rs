@@ -187,16 +187,25 @@ impl Log {
 
     /// Calls `each` for every entry of a segment that is in the index, with its
     /// meta; entries that cannot be read are left out. Reads little more than
-    /// the metas. A segment that is open or gone has none.
+    /// the metas. A segment that is gone has none; of the open one, what was appended so far.
     pub fn scan(
         &self,
         segment: u64,
         each: &mut dyn FnMut(Id, Place, &[u8]),
     ) -> Result<(), ReadError> {
-        let Some(segment) = self.segment(segment).filter(|found| found.is_closed()) else {
+        let Some(segment) = self.segment(segment) else {
             return Ok(());
         };
-        for row in rows::load(&segment)?.rows {
+        let of_open = self.writer.lock().open.as_ref().and_then(|open| {
+            let is_it = open.segment.number == segment.number;
+            is_it.then(|| open.rows.clone())
+        });
+        let rows = match of_open {
+            Some(rows) => rows,
+            // It may have been closed between the two looks: then it has its table by now.
+            None => rows::load(&segment)?.rows,
+        };
+        for row in rows {
             let place = row.place(segment.number);
             let is_live = || self.index.get(row.id).is_some_and(|hit| hit.place == place);
             if row.kind != Kind::Entry || !is_live() {

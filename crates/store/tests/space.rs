@@ -265,24 +265,18 @@ fn scanning_gives_the_metas_of_what_is_live() {
     let mut seen = BTreeSet::new();
     for segment in log.segments() {
         let scanned = log.scan(segment.number, &mut |id, place, meta| {
+            if id.key == 3 {
+                assert!(meta.is_empty(), "the newer one");
+                return;
+            }
             assert_eq!(meta, noise(id.key, id.key as usize * 100));
             assert_eq!(place_of(&log, id), Some(place));
             assert!(seen.insert(id.key));
         });
         scanned.unwrap();
     }
-    assert!(!seen.contains(&2) && !seen.contains(&3));
-    let closed = |key: &u64| {
-        let place = place_of(&log, id(*key, 0));
-        let segments = log.segments();
-        place.is_some_and(|place| {
-            segments
-                .iter()
-                .any(|s| s.number == place.segment && !s.open)
-        })
-    };
-    assert_eq!(seen, (0..60).filter(closed).collect());
-    assert!(seen.len() > 30);
+    // Also of the segment that is being written.
+    assert_eq!(seen, (0..60).filter(|key| !matches!(key, 2 | 3)).collect());
     log.scan(9999, &mut |_, _, _| panic!("there is no such segment"))
         .unwrap();
 }

@@ -5,16 +5,18 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use forebay_store::{Journal, Log};
 
 use super::Disk;
 use crate::key::Key;
-use crate::purge::{Keep, Purges};
+use crate::purge::journal::{self, Entry, Scope};
+use crate::purge::{Keep, Purges, Verdict, seed_mark};
 
 /// The file of the seed: 16 hexadecimal digits, 16 of what a known text hashes to with it, and 8
 /// of the checksum of both. A hash that changed makes everything unfindable, like another seed.
-const SEED: &str = "seed";
+pub(super) const SEED: &str = "seed";
 /// The file of the purges.
 const PURGES: &str = "purges";
 
@@ -25,24 +27,26 @@ struct Journals(Vec<(Arc<Log>, Journal)>);
 
 impl Journals {
     fn each(&self, write: impl Fn(&Journal) -> io::Result<()>) -> io::Result<()> {
-        let mut outcome = Err(io::Error::other("no directory of the disk tier works"));
-        for (log, journal) in &self.0 {
-            if log.is_failed() {
-                continue;
-            }
+        let working = self.0.iter().filter(|(log, _)| !log.is_failed());
+        let (mut written, mut failed) = (0, Vec::new());
+        for (log, journal) in working {
             match write(journal) {
-                Ok(()) => outcome = Ok(()),
-                Err(error) if self.0.len() == 1 => return Err(error),
-                Err(error) => {
-                    tracing::error!(
-                        "{}: purges cannot be written down: {error}",
-                        log.path().display()
-                    );
-                    log.fail();
-                }
+                Ok(()) => written += 1,
+                Err(error) => failed.push((log, error)),
             }
         }
-        outcome
+        // Where nothing can be kept any more, nothing can come back.
+        if written == 0 {
+            return failed.pop().map_or(Ok(()), |(_, error)| Err(error));
+        }
+        for (log, error) in failed {
+            tracing::error!(
+                "{}: purges cannot be written down: {error}",
+                log.path().display()
+            );
+            log.fail();
+        }
+        Ok(())
     }
 }
 
@@ -72,6 +76,10 @@ impl Disk {
         let seed = paths().find_map(read_seed).unwrap_or(fresh);
         let (mut journals, mut records) = (Vec::new(), Vec::new());
         let mut problems = Vec::new();
+        // The last moment of each journal. Every start writes one to all of them, so that one
+        // that was away, or lost its end, is behind.
+        let mut last = Vec::new();
+        let mut is_whole = true;
         for directory in &self.directories {
             let path = directory.log.path();
             let is_known = read_seed(path) == Some(seed);
@@ -82,6 +90,8 @@ impl Disk {
             match Journal::open(&path.join(PURGES)) {
                 Ok((journal, kept)) => {
                     if is_known {
+                        is_whole &= journal.lost_bytes() == 0;
+                        last.push(last_moment(&kept, seed));
                         records.extend(kept);
                     }
                     journals.push((Arc::clone(&directory.log), journal));
@@ -92,10 +102,36 @@ impl Disk {
                 }
             }
         }
+        is_whole &= last.windows(2).all(|two| two[0] == two[1]) && !last.contains(&None);
+        if !is_whole {
+            // Read as damage: all that is older is validated before its next use.
+            records.push(Vec::new());
+            records.extend(journal::encode(&[later_than_any()], seed_mark(seed)));
+        }
         let (purges, wrong) = Purges::with_journal(seed, Box::new(Journals(journals)), records);
         problems.extend(wrong);
         Ok((seed, purges, problems))
     }
+}
+
+/// A moment after all those that objects on disk can know, though no journal tells of them:
+/// time runs faster than moments are used up (256 for a purge, a million for a start).
+fn later_than_any() -> Entry {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now_ms = since.map_or(0, |since| since.as_millis() as u64);
+    Entry {
+        moment: now_ms << 10,
+        strength: Verdict::Current,
+        scope: Scope::Moment,
+    }
+}
+
+/// The latest moment that a journal knows; `None` for one that has nothing in it.
+fn last_moment(records: &[Vec<u8>], seed: u64) -> Option<u64> {
+    let entries = records
+        .iter()
+        .flat_map(|record| journal::decode(record, seed_mark(seed)).0);
+    entries.map(|entry| entry.moment).max()
 }
 
 fn read_seed(path: &Path) -> Option<u64> {

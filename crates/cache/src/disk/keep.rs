@@ -97,7 +97,11 @@ impl Directory {
         let hit = hits.iter().find(|hit| hit.id == moving.id)?;
         let entry = self.log.extent(hit.place)?;
         let (_, meta, _) = entry.read_meta(Wait::Yes).ok()??;
-        let Layout::Pieces(pieces) = codec::decode(&meta)?.layout else {
+        let recalled = codec::decode(&meta)?;
+        if cache.upgrade()?.purged(&recalled) != Verdict::Current {
+            return None;
+        }
+        let Layout::Pieces(pieces) = recalled.layout else {
             return None;
         };
         let mut places = Vec::with_capacity(pieces.len());
@@ -132,5 +136,6 @@ fn is_of_use(extent: &Extent, cache: Option<&Cache>) -> bool {
     let Some(recalled) = codec::decode(&meta) else {
         return false;
     };
-    cache.purged(&recalled) != Verdict::Gone
+    // A weaker verdict would have to be written down with it: it is fetched anew instead.
+    cache.purged(&recalled) == Verdict::Current
 }

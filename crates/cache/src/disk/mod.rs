@@ -37,7 +37,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use forebay_config::settings::Disk as Settings;
-use forebay_store::{Extent, Figures, Id, Log, OpenError, Options, Readers};
+use forebay_store::{Extent, Figures, Id, Log, OpenError, Options, Place, Readers};
 use parking_lot::Mutex;
 
 use crate::Cache;
@@ -88,6 +88,10 @@ pub struct Disk {
 /// One directory, usually one disk.
 pub(crate) struct Directory {
     log: Arc<Log>,
+    /// Its place among those configured: which keys it has must not depend on which others work.
+    number: u64,
+    /// Keys that were invalidated before all that lies here was found.
+    early: Mutex<Vec<u64>>,
     queue: Queue,
     budget: Arc<Budget>,
     watch: Arc<Watch>,
@@ -133,7 +137,7 @@ impl Disk {
     ) -> Result<(Arc<Self>, Vec<OpenError>), io::Error> {
         let watch = Arc::new(watch);
         let (mut directories, mut problems) = (Vec::new(), Vec::new());
-        for path in &settings.directories {
+        for (number, path) in (0..).zip(&settings.directories) {
             let options = Options {
                 path: path.clone(),
                 size_bytes: settings.size_bytes,
@@ -142,6 +146,8 @@ impl Disk {
             match Log::open(options) {
                 Ok(log) => directories.push(Arc::new(Directory {
                     log,
+                    number,
+                    early: Mutex::default(),
                     queue: Queue::new(settings.write_queue_bytes),
                     budget: Arc::clone(budget),
                     watch: Arc::clone(&watch),
@@ -202,13 +208,17 @@ impl Disk {
         &self.readers
     }
 
-    /// What lies on disk under the hash of a key, newest first. It may be another key's.
-    pub fn find(&self, hash: u64) -> Vec<(Id, Arc<Extent>)> {
+    /// What lies on disk under the hash of a key, newest first. It may be another key's. What is
+    /// beyond `most` variants is given up.
+    pub fn find(&self, hash: u64, most: usize) -> Vec<(Id, Arc<Extent>)> {
         let Some(directory) = self.directory(hash) else {
             return Vec::new();
         };
         let mut hits = directory.log.find(hash).to_vec();
         hits.sort_by_key(|hit| std::cmp::Reverse((hit.place.segment, hit.place.offset)));
+        for hit in hits.split_off(hits.len().min(most.max(1))) {
+            directory.forget(hit.id, hit.place);
+        }
         hits.iter()
             .filter_map(|hit| Some((hit.id, Arc::new(directory.log.extent(hit.place)?))))
             .collect()
@@ -244,13 +254,29 @@ impl Disk {
     /// What was read from there is not what was written, or is of no use any more.
     pub(crate) fn forget(&self, id: Id, extent: &Extent) {
         if let Some(directory) = self.directory(id.key) {
+            directory.forget(id, extent.place());
+        }
+    }
+
+    /// What lies there is nothing: not even worth a word on disk.
+    pub(crate) fn skip(&self, id: Id, extent: &Extent) {
+        if let Some(directory) = self.directory(id.key) {
             directory.log.remove(id, Some(extent.place()));
         }
     }
 
+    /// Whether this still is what is found under the id.
+    pub(crate) fn has(&self, id: Id, extent: &Extent) -> bool {
+        self.directory(id.key).is_some_and(|directory| {
+            let hits = directory.log.find(id.key);
+            hits.iter()
+                .any(|hit| hit.id == id && hit.place == extent.place())
+        })
+    }
+
     /// What was read is damaged, or could not be read: it is not there any more.
     pub fn damaged(&self, id: Id, extent: &Extent) {
-        self.forget(id, extent);
+        self.skip(id, extent);
         self.note_damage();
     }
 
@@ -286,7 +312,7 @@ impl Disk {
         for hit in directory.log.find(object.hash).iter() {
             let variant = object.variant();
             if variant == 0 || hit.id.variant == 0 || hit.id.variant == variant {
-                directory.log.remove(hit.id, Some(hit.place));
+                directory.forget(hit.id, hit.place);
             }
         }
     }
@@ -303,8 +329,13 @@ impl Disk {
         });
         let hits = directory.log.find(hash);
         for hit in hits.iter() {
-            directory.log.remove(hit.id, Some(hit.place));
-            directory.push(Job::Forget { id: hit.id });
+            directory.forget(hit.id, hit.place);
+        }
+        if !directory.log.is_recovered() {
+            directory.early.lock().push(hash);
+        } else if !between.is_empty() {
+            // Behind those that are being written.
+            directory.push_always(Job::ForgetKey { hash });
         }
         hits.len() + between.len()
     }
@@ -416,11 +447,10 @@ impl Disk {
         if let [only] = &self.directories[..] {
             return (!only.log.is_failed()).then_some(only);
         }
-        let working = self.directories.iter().enumerate();
+        let working = self.directories.iter();
         working
-            .filter(|(_, directory)| !directory.log.is_failed())
-            .max_by_key(|(number, _)| mix(hash ^ mix(*number as u64 + 1)))
-            .map(|(_, directory)| directory)
+            .filter(|directory| !directory.log.is_failed())
+            .max_by_key(|directory| mix(hash ^ mix(directory.number + 1)))
     }
 }
 
@@ -430,6 +460,14 @@ impl Directory {
         let figures = self.log.figures();
         let is_roomy = figures.used_bytes + 3 * figures.segment_bytes < figures.limit_bytes;
         self.is_roomy.store(is_roomy, Relaxed);
+    }
+
+    /// Takes a record out of the index, and says so on disk: the index is made of what lies
+    /// there.
+    fn forget(&self, id: Id, place: Place) {
+        if self.log.remove(id, Some(place)) {
+            self.push_always(Job::Forget { id });
+        }
     }
 
     fn push(&self, job: Job) {
@@ -446,6 +484,9 @@ impl Directory {
         let started = Instant::now();
         let found = self.log.recover(&self.stopping);
         self.look_for_room();
+        for hash in std::mem::take(&mut *self.early.lock()) {
+            self.push_always(Job::ForgetKey { hash });
+        }
         if found.entries > 0 || found.damaged > 0 {
             tracing::info!(
                 "{}: {} objects found in {} segments within {:?}; {} segments damaged",

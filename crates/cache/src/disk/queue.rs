@@ -28,6 +28,8 @@ pub(crate) enum Job {
     },
     /// Nothing is kept under this id any more.
     Forget { id: Id },
+    /// Nothing is kept under the hash of this key any more.
+    ForgetKey { hash: u64 },
 }
 
 impl Job {
@@ -36,7 +38,7 @@ impl Job {
         match self {
             Self::Store { object, .. } => object.memory_bytes(),
             // They are still the body's until they are written.
-            Self::Piece { .. } | Self::Forget { .. } => 0,
+            Self::Piece { .. } | Self::Forget { .. } | Self::ForgetKey { .. } => 0,
         }
     }
 }

@@ -105,7 +105,7 @@ impl Cache {
         };
         let Some(recalled) = codec::decode(&record.meta) else {
             // An empty meta, or one of a later version: it is of no use to anybody.
-            disk.forget(id, extent);
+            disk.skip(id, extent);
             return Recall::Nothing;
         };
         if *recalled.key != *key.text || !recalled.selects(request, policy) {
@@ -120,7 +120,7 @@ impl Cache {
             disk.forget(id, extent);
             return Recall::Nothing;
         };
-        if lead.as_ref().is_some_and(Lead::is_outdated) {
+        if lead.as_ref().is_some_and(Lead::is_outdated) || !disk.has(id, extent) {
             return Recall::Nothing;
         }
         disk.touch(id);
@@ -128,6 +128,11 @@ impl Cache {
         let object = Arc::new(Object::of_parts(parts, key.text.len(), self.budget()));
         object.set_on_disk(true);
         self.put(key, Arc::clone(&object), limits);
+        if !disk.has(id, extent) {
+            // It was replaced or invalidated in between.
+            self.remove(&object);
+            return Recall::Nothing;
+        }
         if let Some(mut lead) = lead.take() {
             lead.finish(Landing::Stored(Arc::clone(&object)));
         }

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use forebay_store::{Id, Place, Wait};
 
-use super::queue::Job;
 use super::{Directory, codec};
 use crate::Cache;
 use crate::purge::Verdict;
@@ -22,12 +21,15 @@ pub(super) struct Tidying {
     up_to: u64,
     /// Segments that were not looked at yet.
     segments: Vec<u64>,
+    /// One could not be looked at: what was purged must not be forgotten.
+    failed: bool,
 }
 
 impl Directory {
     /// Does the next part of the work, if there is any: a segment.
-    pub(super) fn tidy(&self, tidying: &mut Option<Tidying>, cache: &Weak<Cache>) {
-        let Some(cache) = cache.upgrade() else { return };
+    /// `idle`: nothing waits to be written.
+    pub(super) fn tidy(&self, tidying: &mut Option<Tidying>, idle: bool, weak: &Weak<Cache>) {
+        let Some(cache) = weak.upgrade() else { return };
         if !self.log.is_recovered() {
             return;
         }
@@ -49,19 +51,25 @@ impl Directory {
             None => tidying.insert(Tidying {
                 up_to: moment,
                 segments: self.log.segments().iter().map(|one| one.number).collect(),
+                failed: false,
             }),
         };
         match work.segments.pop() {
-            Some(segment) => self.tidy_segment(segment, &cache),
+            Some(segment) => work.failed |= !self.tidy_segment(segment, &cache, weak),
+            // What was found has to be on disk before the purges leave the journal.
+            None if !idle => {}
             None => {
-                self.tidied.fetch_max(work.up_to, Relaxed);
+                if !work.failed {
+                    self.tidied.fetch_max(work.up_to, Relaxed);
+                }
                 *self.swept.lock() = Some(Instant::now());
                 *tidying = None;
             }
         }
     }
 
-    fn tidy_segment(&self, segment: u64, cache: &Cache) {
+    /// False when the segment cannot be read.
+    fn tidy_segment(&self, segment: u64, cache: &Cache, weak: &Weak<Cache>) -> bool {
         let mut hit: Vec<(Id, Place, Verdict)> = Vec::new();
         let scanned = self.log.scan(segment, &mut |id, place, meta| {
             if let Some(recalled) = codec::decode(meta) {
@@ -74,26 +82,33 @@ impl Directory {
         });
         if let Err(error) = scanned {
             tracing::debug!("segment {segment} cannot be looked through: {error}");
+            return false;
         }
         for (id, place, verdict) in hit {
-            if verdict == Verdict::Gone {
-                self.log.remove(id, Some(place));
-                self.push_always(Job::Forget { id });
-            } else if self.note(id, place, verdict, cache).is_none() {
-                self.log.remove(id, Some(place));
+            let is_noted =
+                verdict != Verdict::Gone && self.note(id, place, verdict, cache, weak).is_some();
+            if !is_noted {
+                self.forget(id, place);
             }
         }
+        true
     }
 
     /// Writes an object anew that is stale or has to be validated from now on.
-    fn note(&self, id: Id, place: Place, verdict: Verdict, cache: &Cache) -> Option<()> {
+    fn note(
+        &self,
+        id: Id,
+        place: Place,
+        verdict: Verdict,
+        cache: &Cache,
+        weak: &Weak<Cache>,
+    ) -> Option<()> {
         let record = self.log.extent(place)?.read(Wait::Yes).ok()??;
         let checked = codec::decode(&record.meta).map(|recalled| {
             cache.purged(&recalled);
             recalled.seen.checked()
         })?;
         let meta = codec::with_verdict(&record.meta, checked, verdict)?;
-        self.append_entry(id, meta, &record.data, &Weak::new())
-            .map(drop)
+        self.append_entry(id, meta, &record.data, weak).map(drop)
     }
 }

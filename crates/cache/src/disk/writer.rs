@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use forebay_store::{Id, Kind, New, Place, WriteError};
+use forebay_store::{Id, Kind, META_MOST, New, Place, WriteError};
 
 use super::codec::{self, PiecePlace};
 use super::queue::{Job, Waiting};
@@ -55,7 +55,7 @@ impl Directory {
                 return;
             }
             if idle || tidied.elapsed() > TIDY_EVERY {
-                self.tidy(&mut tidying, cache);
+                self.tidy(&mut tidying, idle, cache);
                 tidied = Instant::now();
             }
         }
@@ -67,10 +67,13 @@ impl Directory {
             match &waiting.job {
                 Job::Piece { body, .. } => body.give_up_spooling(),
                 Job::Store { object, .. } => self.queue.settle(object),
-                Job::Forget { .. } => {}
+                Job::Forget { .. } | Job::ForgetKey { .. } => {}
             }
         }
         if !self.dropped.swap(true, Relaxed) {
+            // What is purged from now on is not written down here: should the disk come back,
+            // what lies on it must not be believed. If it can be said at all.
+            let _ = std::fs::remove_file(self.log.path().join(super::history::SEED));
             tracing::error!(
                 "{}: the disk has failed; what it held is fetched anew",
                 self.log.path().display()
@@ -85,6 +88,13 @@ impl Directory {
     fn write_all(&self, jobs: Vec<Waiting>, cache: &Weak<Cache>) {
         let mut together = Vec::new();
         for waiting in jobs {
+            if let Job::ForgetKey { hash } = waiting.job {
+                self.write(std::mem::take(&mut together), cache);
+                for hit in self.log.find(hash).iter() {
+                    self.forget(hit.id, hit.place);
+                }
+                continue;
+            }
             // Its pieces have to be on disk before they can be listed.
             if is_spooled(&waiting.job) {
                 self.write(std::mem::take(&mut together), cache);
@@ -148,7 +158,9 @@ impl Directory {
                 }
                 None => body.give_up_spooling(),
             },
-            Job::Forget { .. } => {}
+            // The record says it; in the index it would only be in the way.
+            Job::Forget { id } => drop(self.log.remove(*id, Some(place))),
+            Job::ForgetKey { .. } => {}
         }
     }
 
@@ -178,6 +190,7 @@ impl Directory {
                 meta: Vec::new(),
                 data: Vec::new(),
             }),
+            Job::ForgetKey { .. } => None,
         }
     }
 
@@ -210,7 +223,8 @@ impl Directory {
         let mut meta = Vec::with_capacity(512);
         codec::encode(key, object, &pieces, &mut meta);
         let bytes = data.iter().map(|data| data.len() as u64).sum::<u64>() + meta.len() as u64;
-        (bytes + 4096 < self.log.record_most()).then_some(Draft {
+        let fits = bytes + 4096 < self.log.record_most() && meta.len() < META_MOST;
+        fits.then_some(Draft {
             id: id(object),
             kind: Kind::Entry,
             meta,

@@ -114,7 +114,17 @@ impl Browser {
                if ((() => {{ try {{ return {expression}; }} catch {{ return false; }} }})()) done(true);
                else if (left-- > 0) setTimeout(look, 100); else done(false); }}; look(); }})"
         );
-        if self.value(&look) != true {
+        let order = json!({ "expression": look, "awaitPromise": true, "returnByValue": true });
+        let deadline = Instant::now() + PATIENCE;
+        // The page that was asked may be left meanwhile: then the next one is.
+        let seen = loop {
+            match self.ask("Runtime.evaluate", order.clone()) {
+                Ok(answer) => break answer["result"]["value"].clone(),
+                Err(left) if left["code"] == -32000 && Instant::now() < deadline => {}
+                Err(error) => panic!("{expression}: {error}"),
+            }
+        };
+        if seen != true {
             let text = self.value("document.body.innerText");
             panic!("never true: {expression}\n{}", text.as_str().unwrap_or(""));
         }
@@ -155,6 +165,13 @@ impl Browser {
 
     #[track_caller]
     fn call(&mut self, method: &str, parameters: Value) -> Value {
+        self.ask(method, parameters)
+            .unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    /// The answer, or the error that the browser gives.
+    #[track_caller]
+    fn ask(&mut self, method: &str, parameters: Value) -> Result<Value, Value> {
         self.last += 1;
         let mut order = json!({ "id": self.last, "method": method, "params": parameters });
         if let Some(session) = &self.session {
@@ -169,8 +186,10 @@ impl Browser {
             let left = deadline.saturating_duration_since(Instant::now());
             let message = self.messages.recv_timeout(left).expect(missing);
             if message["id"] == self.last {
-                assert!(message["error"].is_null(), "{method}: {}", message["error"]);
-                return message["result"].clone();
+                return match &message["error"] {
+                    Value::Null => Ok(message["result"].clone()),
+                    error => Err(error.clone()),
+                };
             }
             self.note(&message);
         }

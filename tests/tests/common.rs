@@ -78,8 +78,14 @@ pub(crate) fn expect_hits_with(
 
 /// Asks until the answer is as wanted: for what happens behind an answer.
 #[track_caller]
-pub(crate) fn eventually(mut wanted: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(5);
+pub(crate) fn eventually(wanted: impl FnMut() -> bool) {
+    eventually_within(Duration::from_secs(5), wanted);
+}
+
+/// The same for what the program does only now and then.
+#[track_caller]
+pub(crate) fn eventually_within(patience: Duration, mut wanted: impl FnMut() -> bool) {
+    let deadline = Instant::now() + patience;
     while !wanted() {
         assert!(Instant::now() < deadline, "never came true");
         std::thread::sleep(Duration::from_millis(5));

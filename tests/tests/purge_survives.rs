@@ -1,9 +1,11 @@
 //! Purges hold for what is on disk, and after a restart, a kill, and several of them.
 
+use std::time::Duration;
+
 use forebay_tests::{Config, Forebay, Origin, reply};
 use tempfile::TempDir;
 
-use crate::common::eventually;
+use crate::common::{eventually, eventually_within};
 use crate::disk;
 use crate::purge::{fill, kept, purge};
 
@@ -192,4 +194,89 @@ fn without_a_disk_a_purge_is_answered_at_once() {
     fill(&forebay, &["/red"]);
     purge(&forebay, "PURGE", "/", &["xkey: red"]);
     assert!(kept(&forebay, &["/red"]).is_empty());
+}
+
+/// The file that purges are written down in.
+fn journal(directory: &TempDir) -> std::path::PathBuf {
+    disk::at(directory).join("purges")
+}
+
+#[test]
+fn damaged_journal_makes_everything_older_be_validated() {
+    for damage in ["flip the first", "flip the last", "cut", "remove"] {
+        let (origin, directory) = (site(), disk::directory());
+        let config = config(&origin, &directory);
+        let mut forebay = on_disk(&config);
+        purge(&forebay, "PURGE", "/", &["xkey: blue"]);
+        forebay.kill();
+        let path = journal(&directory);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let last = bytes.len() - 1;
+        match damage {
+            "flip the first" => bytes[40] ^= 1,
+            "flip the last" => bytes[last] ^= 1,
+            _ => bytes.truncate(last),
+        }
+        match damage {
+            "remove" => std::fs::remove_file(&path).unwrap(),
+            _ => std::fs::write(&path, bytes).unwrap(),
+        }
+        let forebay = Forebay::start(&config);
+        disk::wait_on_disk(&forebay, TARGETS.len());
+        assert_eq!(kept(&forebay, &TARGETS), [""; 0], "{damage}");
+        // The origin's word is enough for them to be used again.
+        assert_eq!(forebay.get("/red").status, 200);
+        assert_eq!(kept(&forebay, &["/red"]), ["/red"], "{damage}");
+    }
+}
+
+#[test]
+fn purge_that_is_needed_no_more_leaves_nothing_behind_that_comes_back() {
+    let (origin, directory) = (site(), disk::directory());
+    let config = config(&origin, &directory);
+    let mut forebay = on_disk(&config);
+    // So many others that the journal is written anew when they are not needed any more.
+    let long = "x".repeat(200);
+    let others = (0..3000).map(|n| serde_json::json!({ "prefix": format!("/{n}{long}") }));
+    let all = std::iter::once(serde_json::json!({ "tags": ["all"] }));
+    let orders: Vec<_> = all.chain(others).collect();
+    let orders = serde_json::json!({ "orders": orders }).to_string();
+    let answer = forebay.admin_json("POST", "/api/v1/purge", &orders);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let grown = journal(&directory).metadata().unwrap().len();
+    // One of them is asked for, and found to be gone; the others are found by nobody.
+    assert_eq!(forebay.get("/red").status, 200);
+    eventually_within(Duration::from_secs(60), || {
+        journal(&directory).metadata().unwrap().len() < grown / 2
+    });
+    forebay.kill();
+    let forebay = Forebay::start(&config);
+    eventually(|| {
+        let status = forebay.admin_json("GET", "/api/v1/status", "");
+        status.text().contains("\"ready\"")
+    });
+    assert_eq!(kept(&forebay, &TARGETS[1..]), [""; 0]);
+}
+
+#[test]
+fn directory_that_missed_a_purge_is_not_believed() {
+    let (origin, one, other) = (site(), disk::directory(), disk::directory());
+    let config = config(&origin, &one).disk(&format!("more_paths = [{:?}]", disk::at(&other)));
+    let mut forebay = on_disk(&config);
+    forebay.stop();
+    // As a disk that is away for a while.
+    let (path, away) = (disk::at(&one), one.path().join("away"));
+    std::fs::rename(&path, &away).unwrap();
+    std::fs::write(&path, "no directory").unwrap();
+    let mut forebay = Forebay::start(&config);
+    purge(&forebay, "PURGE", "/", &["xkey: all"]);
+    forebay.stop();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::rename(&away, &path).unwrap();
+    let forebay = Forebay::start(&config);
+    eventually(|| {
+        let status = forebay.admin_json("GET", "/api/v1/status", "");
+        status.text().matches("\"ready\"").count() == 2
+    });
+    assert_eq!(kept(&forebay, &TARGETS), [""; 0]);
 }

@@ -303,7 +303,6 @@ fn two_results_are_compared_and_a_slower_one_fails_when_asked() {
     let slower = diff(&["before.json", "after.json"]).ok();
     assert!(slower.stdout.contains("ms"), "{}", slower.stdout);
     diff(&["before.json", "after.json", "--fail-on-slower"]).with_status(1);
-    diff(&["after.json", "before.json", "--fail-on-slower"]).ok();
     diff(&["before.json", "missing.json"])
         .with_status(1)
         .saying(&["missing.json"]);

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use bytes::Bytes;
 use forebay_cache::Object;
@@ -92,7 +93,7 @@ impl<C: Client> Exchange<'_, C> {
         let (Read::Stored(mut piece), Some(disk)) = (first, self.worker.cache().disk()) else {
             return true;
         };
-        match read_stored(self.worker, disk, piece.split(1)).await {
+        match read_stored(self.worker, disk, piece.split(1), Duration::ZERO).await {
             // A read that others are in the way of may be possible a moment later.
             Ok(_) | Err(Unread::Busy) => true,
             Err(Unread::Broken) => {
@@ -235,10 +236,11 @@ impl<C: Client> Exchange<'_, C> {
         left: &mut u64,
     ) -> Result<(), Failure> {
         let worker = self.worker;
+        let patience = self.snapshot.settings.timeouts.send;
         while *left > 0 && !piece.is_empty() {
             let part = piece.split(DISK_READ_BYTES.min(*left));
             let read = match worker.cache().disk() {
-                Some(disk) => read_stored(worker, disk, part).await,
+                Some(disk) => read_stored(worker, disk, part, patience).await,
                 None => Err(Unread::Broken),
             };
             let chunks = match read {

@@ -4,6 +4,7 @@
 //! wait for a disk is done by a thread of the disk tier, and the worker goes on with others.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use forebay_cache::Object;
@@ -57,13 +58,26 @@ async fn read<T: Send + 'static>(
     }
 }
 
-/// The bytes of a piece of a body.
+/// How long a read that too many others are in the way of waits before it tries again.
+const BACK_OFF: Duration = Duration::from_millis(20);
+
+/// The bytes of a piece of a body. While too many reads wait it tries again, up to `patience`.
 pub(crate) async fn read_stored(
     worker: &Worker,
     disk: &Disk,
     piece: Stored,
+    patience: Duration,
 ) -> Result<Vec<Bytes>, Unread> {
-    read(worker, disk, move |wait| piece.read(wait)).await
+    let started = worker.now();
+    loop {
+        let piece = piece.clone();
+        match read(worker, disk, move |wait| piece.read(wait)).await {
+            Err(Unread::Busy) if worker.now().us - started.us < patience.as_micros() as u64 => {
+                tokio::time::sleep(BACK_OFF).await;
+            }
+            done => return done,
+        }
+    }
 }
 
 impl<C: Client> Exchange<'_, C> {

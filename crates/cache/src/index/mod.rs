@@ -4,6 +4,15 @@
 //! wait, or while another shard's is held. Objects are dropped outside of it.
 //! The queues of eviction have a lock of their own, which a hit never takes;
 //! whoever holds it may take a shard's, never the other way round.
+//!
+//! Here: looking up, whose turn it is, and putting in. `shard`: a part of the
+//! table; `room`: who has to go; `purging`: what purges make of objects;
+//! `tier`: what the disk asks.
+
+mod purging;
+mod room;
+mod shard;
+mod tier;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,19 +20,20 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use bytes::Bytes;
 use forebay_config::settings::Policy;
 use forebay_http::fields::{FieldId, Fields};
-use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
 use parking_lot::Mutex;
 
 use crate::body::Body;
-use crate::budget::{Budget, Charge, allocated};
+use crate::budget::Budget;
 use crate::disk::Disk;
-use crate::eviction::{Item, Queues, Standing};
+use crate::eviction::Queues;
 use crate::flight::{Flight, Landing, Lead, Waiter};
 use crate::key::Key;
-use crate::object::{Content, Draft, ENTRY_BYTES, Object};
-use crate::purge::{Purges, Verdict};
+use crate::object::{Content, Draft, Object};
+use crate::purge::Purges;
 use crate::ranges::Ranges;
+
+use shard::Shard;
 
 /// How many parts the index has; a power of two. So many that one with a thousandth of all
 /// objects can be walked through under its lock.
@@ -59,29 +69,6 @@ pub struct Cache {
     objects: AtomicU64,
     /// Purges up to this moment are forgotten: what was asked for before comes too late.
     retired: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct Shard {
-    table: HashTable<Entry>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    hash: u64,
-    key: Box<[u8]>,
-    /// Newest last.
-    variants: Vec<Arc<Object>>,
-    flight: Option<Arc<Flight>>,
-    shun: Option<Shun>,
-}
-
-/// The response for this key was not one to share. It leaves with the queues like an object.
-#[derive(Debug)]
-struct Shun {
-    /// Until then requests for this key do not wait for each other.
-    until_ms: u64,
-    charge: Charge,
 }
 
 /// What a look-up found.
@@ -187,27 +174,6 @@ impl Cache {
                 _ => Found::Nothing,
             },
         }
-    }
-
-    /// What purges and unsafe requests made of the object. One load and a comparison while
-    /// nothing was purged since it was last asked for.
-    #[inline]
-    pub fn verdict(&self, object: &Object) -> Verdict {
-        let purged = if object.seen.is_current(self.purges.moment()) {
-            Verdict::Current
-        } else {
-            self.purges.check(&object.seen, &object.subject())
-        };
-        if object.is_invalid() {
-            purged.max(Verdict::Invalid)
-        } else {
-            purged
-        }
-    }
-
-    /// Whether the object may not be used without the origin's word.
-    pub fn is_invalid(&self, object: &Object) -> bool {
-        self.verdict(object) >= Verdict::Invalid
     }
 
     /// Decides who asks the origin for `key`; `known` is the object the caller could not use.
@@ -347,20 +313,6 @@ impl Cache {
         self.objects.fetch_sub(gone.len() as u64, Relaxed);
     }
 
-    /// The object's body is complete: from now on it may be evicted. Returns
-    /// how many others had to go for it.
-    pub fn settle(&self, object: &Arc<Object>) -> u64 {
-        let item = Item {
-            hash: object.hash,
-            id: object.id,
-            bytes: object.memory_bytes(),
-        };
-        if self.enqueue(item) {
-            object.set_wanted();
-        }
-        self.make_room()
-    }
-
     /// Takes an object out of the index.
     pub fn remove(&self, object: &Arc<Object>) {
         let mut shard = self.shard(object.hash).lock();
@@ -369,40 +321,6 @@ impl Cache {
         if removed.is_some() {
             self.objects.fetch_sub(1, Relaxed);
         }
-    }
-
-    /// Takes an object that was purged out of the index, and off the disk.
-    pub fn remove_purged(&self, object: &Arc<Object>) {
-        self.remove(object);
-        if let Some(disk) = &self.disk {
-            disk.replaced(object);
-        }
-    }
-
-    /// Gives up what lies under the hash of a key that was purged. Returns how many objects that
-    /// were, in memory and on disk.
-    pub fn purged_key(&self, hash: u64) -> u64 {
-        let mut shard = self.shard(hash).lock();
-        let of_key = shard.table.iter_hash(hash);
-        let of_key = of_key.filter(|entry| entry.hash == hash);
-        let objects: Vec<Arc<Object>> = of_key.flat_map(|entry| &entry.variants).cloned().collect();
-        if let Some(entry) = shard.table.find_mut(hash, |entry| entry.hash == hash)
-            && let Some(flight) = &entry.flight
-        {
-            flight.invalidated.store(true, Relaxed);
-        }
-        drop(shard);
-        let gone = objects.iter().filter(|object| self.is_gone(object));
-        gone.for_each(|object| self.remove_purged(object));
-        let only_on_disk = self.disk.as_ref().map_or(0, |disk| {
-            let in_memory: Vec<u32> = objects.iter().map(|object| object.variant()).collect();
-            let found = disk.find(hash, usize::MAX);
-            let others = found
-                .iter()
-                .filter(|(id, _)| !in_memory.contains(&id.variant));
-            others.count()
-        });
-        (objects.len() + only_on_disk) as u64
     }
 
     /// Calls `each` for every object in memory, with the text of its key. A part of the index is
@@ -423,82 +341,6 @@ impl Cache {
         let shard = self.shard(key.hash).lock();
         let entry = shard.entry(key.hash, key.text);
         entry.map_or_else(Vec::new, |entry| entry.variants.clone())
-    }
-
-    /// Looks at everything in memory that was not looked at since the last purge, removes what
-    /// is gone, and forgets purges that everything was looked at for. Returns how many objects
-    /// were removed. It takes a while.
-    pub fn tidy(&self) -> u64 {
-        let moment = self.purges.moment();
-        if moment == self.retired.load(Relaxed) || self.purges.is_empty() {
-            return 0;
-        }
-        let mut gone = Vec::new();
-        self.each(|_, object| {
-            if !object.seen.is_current(moment) {
-                gone.push(Arc::clone(object));
-            }
-        });
-        // Judged outside of the lock: expressions take their time.
-        gone.retain(|object| self.is_gone(object));
-        gone.iter().for_each(|object| self.remove_purged(object));
-        let on_disk = self.disk.as_ref().map_or(u64::MAX, |disk| disk.tidied());
-        let retired = moment.min(on_disk);
-        // First the floor: an answer that is under way must not miss what is forgotten.
-        self.retired.fetch_max(retired, Relaxed);
-        if let Err(error) = self.purges.retire(retired) {
-            tracing::warn!("purges that are not needed any more stay in the journal: {error}");
-        }
-        gone.len() as u64
-    }
-
-    /// Whether an object was purged for good.
-    pub(crate) fn is_gone(&self, object: &Object) -> bool {
-        self.verdict(object) == Verdict::Gone
-    }
-
-    /// Whether another object is in memory in the place of this one.
-    pub(crate) fn is_outdated(&self, key: &[u8], object: &Object) -> bool {
-        let shard = self.shard(object.hash).lock();
-        shard.entry(object.hash, key).is_some_and(|entry| {
-            entry
-                .variants
-                .iter()
-                .any(|other| other.id != object.id && other.variant() == object.variant())
-        })
-    }
-
-    /// The disk does not have this object any more: what is in memory of it has to be written
-    /// again when it leaves, and what is only on disk is gone.
-    pub(crate) fn left_disk(&self, id: forebay_store::Id) {
-        let shard = self.shard(id.key).lock();
-        let of_key: Vec<Arc<Object>> = shard
-            .table
-            .iter_hash(id.key)
-            .filter(|entry| entry.hash == id.key)
-            .flat_map(|entry| &entry.variants)
-            .filter(|object| object.variant() == id.variant && object.is_on_disk())
-            .cloned()
-            .collect();
-        drop(shard);
-        for object in of_key {
-            object.set_on_disk(false);
-            if object.whole().is_some_and(|body| body.is_on_disk()) {
-                self.remove(&object);
-            }
-        }
-    }
-
-    /// The disk has failed: nothing is on it any more.
-    pub(crate) fn forget_disk(&self) {
-        let mut lost = Vec::new();
-        self.each(|_, object| {
-            object.set_on_disk(false);
-            if object.whole().is_some_and(|body| body.is_on_disk()) {
-                lost.push(Arc::clone(object));
-            }
-        });
-        lost.iter().for_each(|object| self.remove(object));
     }
 
     /// Puts a new head over the body of `old`, where `old` still is in the index.
@@ -578,110 +420,6 @@ impl Cache {
         self.publish(key, draft, None, limits).1
     }
 
-    /// Makes everything under `key` invalid, also what is being fetched now.
-    /// Returns how many objects were valid before.
-    pub fn invalidate(&self, key: &Key<'_>) -> usize {
-        let on_disk = self
-            .disk
-            .as_ref()
-            .map_or(0, |disk| disk.invalidate(key.hash));
-        self.invalidate_in_memory(key).max(on_disk)
-    }
-
-    fn invalidate_in_memory(&self, key: &Key<'_>) -> usize {
-        let mut shard = self.shard(key.hash).lock();
-        let found = shard.table.find_mut(key.hash, |entry| {
-            entry.hash == key.hash && *entry.key == *key.text
-        });
-        let Some(entry) = found else { return 0 };
-        if let Some(flight) = &entry.flight {
-            flight.invalidated.store(true, Relaxed);
-        }
-        entry
-            .variants
-            .iter()
-            .filter(|object| object.invalidate())
-            .count()
-    }
-
-    /// Evicts until the budget is kept, or nothing is left to evict. Returns how many objects went.
-    pub fn make_room(&self) -> u64 {
-        let mut excess = self.budget.excess();
-        let mut evicted = 0;
-        while excess > 0 {
-            let Some(item) = self.victim() else { break };
-            let mut shard = self.shard(item.hash).lock();
-            if item.id == MARK {
-                excess = excess.saturating_sub(shard.take_mark(item.hash));
-                continue;
-            }
-            let taken = shard.take(item.hash, item.id);
-            drop(shard);
-            if let Some((object, key)) = taken {
-                excess = excess.saturating_sub(object.memory_bytes());
-                evicted += 1;
-                if let Some(disk) = &self.disk {
-                    disk.offer(object, key);
-                }
-            }
-        }
-        self.objects.fetch_sub(evicted, Relaxed);
-        evicted
-    }
-
-    fn victim(&self) -> Option<Item> {
-        let mut queues = self.queues.lock();
-        queues.victim(
-            |item| self.standing(item),
-            |item, heat| {
-                if let Some(object) = self.shard(item.hash).lock().held(item) {
-                    object.set_heat(heat);
-                }
-            },
-        )
-    }
-
-    /// What the index knows of an item of the queues.
-    fn standing(&self, item: &Item) -> Standing {
-        let shard = self.shard(item.hash).lock();
-        match item.id {
-            MARK if shard.is_marked(item.hash) => Standing::Heat(0),
-            MARK => Standing::Gone,
-            _ => shard
-                .held(item)
-                .map_or(Standing::Gone, |object| Standing::Heat(object.heat())),
-        }
-    }
-
-    /// Notes that the response for a key was not one to share.
-    pub(crate) fn shun(&self, hash: u64, key: &[u8], until_ms: u64) {
-        let mut shard = self.shard(hash).lock();
-        let entry = shard.entry_or_new(&Key { text: key, hash });
-        if let Some(shun) = &mut entry.shun {
-            shun.until_ms = until_ms;
-            return;
-        }
-        let mut charge = Charge::new(&self.budget);
-        charge.set(ENTRY_BYTES as u64 + allocated(key.len()));
-        let bytes = charge.bytes();
-        entry.shun = Some(Shun { until_ms, charge });
-        drop(shard);
-        self.enqueue(Item {
-            hash,
-            id: MARK,
-            bytes,
-        });
-        self.make_room();
-    }
-
-    /// Returns whether it left lately and came back.
-    fn enqueue(&self, item: Item) -> bool {
-        let mut queues = self.queues.lock();
-        let remembered = queues.insert(item);
-        queues.tidy(|item| self.standing(item) != Standing::Gone);
-        remembered
-    }
-
     pub(crate) fn end_flight(&self, hash: u64, key: &[u8], flight: &Arc<Flight>) {
         let mut shard = self.shard(hash).lock();
         if let Slot::Occupied(mut slot) = shard.table.entry(
@@ -707,100 +445,6 @@ impl Cache {
     fn shard(&self, hash: u64) -> &Mutex<Shard> {
         // Neither the lowest bits nor the highest: by them the table finds its slots.
         &self.shards[(hash >> 48) as usize % SHARDS]
-    }
-}
-
-impl Shard {
-    #[inline]
-    fn entry(&self, hash: u64, key: &[u8]) -> Option<&Entry> {
-        self.table
-            .find(hash, |entry| entry.hash == hash && *entry.key == *key)
-    }
-
-    fn entry_or_new(&mut self, key: &Key<'_>) -> &mut Entry {
-        let same = |entry: &Entry| entry.hash == key.hash && *entry.key == *key.text;
-        self.table
-            .entry(key.hash, same, |entry| entry.hash)
-            .or_insert_with(|| Entry {
-                hash: key.hash,
-                key: key.text.into(),
-                variants: Vec::new(),
-                flight: None,
-                shun: None,
-            })
-            .into_mut()
-    }
-
-    /// The object an item stands for, if it is still here.
-    fn held(&self, item: &Item) -> Option<&Arc<Object>> {
-        let entry = self.table.find(item.hash, |entry| {
-            entry.hash == item.hash && entry.position(item.id).is_some()
-        })?;
-        entry.position(item.id).map(|at| &entry.variants[at])
-    }
-
-    fn is_marked(&self, hash: u64) -> bool {
-        self.table
-            .find(hash, |entry| entry.hash == hash && entry.shun.is_some())
-            .is_some()
-    }
-
-    /// Takes a key's mark out, and its entry when nothing is left in it. Returns the bytes given back.
-    fn take_mark(&mut self, hash: u64) -> u64 {
-        let same = |entry: &Entry| entry.hash == hash && entry.shun.is_some();
-        let Slot::Occupied(mut slot) = self.table.entry(hash, same, |entry| entry.hash) else {
-            return 0;
-        };
-        let entry = slot.get_mut();
-        let bytes = entry.shun.take().map_or(0, |shun| shun.charge.bytes());
-        if entry.is_idle() {
-            slot.remove();
-        }
-        bytes
-    }
-
-    /// Takes the object with this id out, and its entry when nothing is left in it. Also gives
-    /// the text of its key.
-    fn take(&mut self, hash: u64, id: u64) -> Option<(Arc<Object>, Box<[u8]>)> {
-        let same = |entry: &Entry| entry.hash == hash && entry.position(id).is_some();
-        let Slot::Occupied(mut slot) = self.table.entry(hash, same, |entry| entry.hash) else {
-            return None;
-        };
-        let entry = slot.get_mut();
-        let at = entry.position(id)?;
-        let object = entry.variants.remove(at);
-        let key = if entry.is_idle() {
-            slot.remove().0.key
-        } else {
-            entry.key.clone()
-        };
-        Some((object, key))
-    }
-}
-
-impl Entry {
-    /// The newest variant that the request selects (RFC 9111 section 4.1).
-    #[inline]
-    fn select(&self, request: &Fields, policy: &Policy) -> Option<&Arc<Object>> {
-        self.variants
-            .iter()
-            .rev()
-            .find(|object| object.selects(request, policy))
-    }
-
-    fn position(&self, id: u64) -> Option<usize> {
-        self.variants.iter().position(|object| object.id == id)
-    }
-
-    /// Whether nothing is left in it.
-    fn is_idle(&self) -> bool {
-        self.variants.is_empty() && self.flight.is_none() && self.shun.is_none()
-    }
-
-    fn is_shunned(&self, now_ms: u64) -> bool {
-        self.shun
-            .as_ref()
-            .is_some_and(|shun| shun.until_ms > now_ms)
     }
 }
 

@@ -102,7 +102,7 @@ impl Fields {
 
     /// The lines in order.
     #[inline]
-    pub fn iter(&self) -> impl Iterator<Item = Field<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = Field<'_>> + Clone {
         self.lines.iter().map(|line| self.field(line))
     }
 

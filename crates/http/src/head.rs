@@ -197,6 +197,17 @@ impl ResponseHead {
         parse_fields(&mut self.fields, input, line_end, limits)
     }
 
+    /// Reads field lines alone, with which the responses of CGI begin (RFC 3875 section 6.2); the
+    /// rest of the value is left as it is.
+    pub fn parse_fields(
+        &mut self,
+        input: &[u8],
+        limits: &HeadLimits,
+    ) -> Result<Option<usize>, HeadError> {
+        self.fields.clear();
+        parse_fields(&mut self.fields, input, 0, limits)
+    }
+
     fn status_line(
         &mut self,
         input: &[u8],

@@ -5,6 +5,7 @@
 //! returns values. Nothing panics on any input and nothing allocates more than
 //! a bounded multiple of what it was given.
 
+pub mod bearer;
 pub mod cache_control;
 pub mod chunked;
 pub mod conditional;
@@ -19,6 +20,7 @@ pub mod method;
 pub mod negotiate;
 pub mod query;
 pub mod range;
+pub mod status;
 mod structured;
 pub mod targeted;
 pub mod uri;

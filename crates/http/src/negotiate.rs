@@ -68,6 +68,49 @@ pub fn accept_encoding<'a>(values: impl Iterator<Item = &'a [u8]>, out: &mut Vec
     }
 }
 
+/// What a request's `Accept-Encoding` makes of the codings, each weight in thousandths; 0: refused
+/// (RFC 9110 section 12.5.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodingWeights {
+    /// `br`
+    pub brotli: u16,
+    /// `zstd`
+    pub zstd: u16,
+    /// `gzip` or `x-gzip`
+    pub gzip: u16,
+    /// No coding. Where nothing is said of it, it is the least that is acceptable.
+    pub identity: u16,
+}
+
+/// Reads the lines of `Accept-Encoding`. A request without any gets no coding.
+pub fn coding_weights<'a>(values: impl Iterator<Item = &'a [u8]>) -> CodingWeights {
+    let (mut known, mut identity, mut others) = ([None; 3], None, None);
+    for member in values.flat_map(members) {
+        let (coding, q) = weighted(member);
+        let place = match coding.len() {
+            2 if coding.eq_ignore_ascii_case(b"br") => Some(0),
+            4 if coding.eq_ignore_ascii_case(b"zstd") => Some(1),
+            4 if coding.eq_ignore_ascii_case(b"gzip") => Some(2),
+            6 if coding.eq_ignore_ascii_case(b"x-gzip") => Some(2),
+            _ => None,
+        };
+        match place {
+            Some(place) => known[place] = Some(q),
+            None if coding == b"*" => others = Some(q),
+            None if coding.eq_ignore_ascii_case(b"identity") => identity = Some(q),
+            None => {}
+        }
+    }
+    let [brotli, zstd, gzip] = known.map(|q| q.or(others).unwrap_or(0));
+    let identity = identity.unwrap_or(if others == Some(0) { 0 } else { 1 });
+    CodingWeights {
+        brotli,
+        zstd,
+        gzip,
+        identity,
+    }
+}
+
 /// Appends the normal form of `Accept-Language` (RFC 9110 section 12.5.4):
 /// lower case, the preferred first, equals in the order of the alphabet,
 /// refused ones (`q=0`) left out. Of the weights only the order is kept: `de,en`
@@ -200,6 +243,24 @@ fn separate(start: usize, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn codings_have_weights() {
+        let weights = |value: &str| {
+            let weights = coding_weights([value.as_bytes()].into_iter());
+            (weights.brotli, weights.zstd, weights.gzip, weights.identity)
+        };
+        assert_eq!(weights("gzip, deflate, br"), (1000, 0, 1000, 1));
+        assert_eq!(weights("gzip;q=0.5, br;q=0"), (0, 0, 500, 1));
+        assert_eq!(weights("*"), (1000, 1000, 1000, 1));
+        assert_eq!(weights("*;q=0, zstd"), (0, 1000, 0, 0));
+        assert_eq!(weights("identity;q=0.8, X-GZIP;q=0.2"), (0, 0, 200, 800));
+        assert_eq!(weights(""), (0, 0, 0, 1));
+        assert_eq!(
+            coding_weights(std::iter::empty()),
+            coding_weights([&b""[..]].into_iter())
+        );
+    }
 
     fn bytes<'a>(lines: &'a [&'a str]) -> impl Iterator<Item = &'a [u8]> + Clone {
         lines.iter().map(|line| line.as_bytes())

@@ -1,0 +1,11 @@
+//! TLS: whom to trust, and a session that is given a wire to read and write.
+//!
+//! It knows neither sockets nor event loops. The protocol itself is rustls.
+
+mod session;
+mod trust;
+
+pub use rustls::pki_types::ServerName;
+pub use rustls::{ClientConfig, ClientConnection};
+pub use session::Session;
+pub use trust::{Identity, Trust, client_config, system_roots};

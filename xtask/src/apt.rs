@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::{Outcome, command};
 
-/// A program and the package that brings it.
+/// A program (with `*` where a version stands at its end) and the package that brings it.
 type Need = (&'static str, &'static str);
 
 /// What `cargo xtask test` runs.
@@ -22,6 +22,18 @@ const TESTS: &[Need] = &[
     ("memcached", "memcached"),
     ("redis-server", "redis-server"),
     ("chromium", "chromium"),
+    // What files are compressed with beforehand, and coded responses read with.
+    ("brotli", "brotli"),
+    ("zstd", "zstd"),
+    // What speaks FastCGI, uwsgi and SCGI.
+    ("php-fpm*", "php-fpm"),
+    ("uwsgi-core", "uwsgi-core"),
+    ("uwsgi_python3", "uwsgi-plugin-python3"),
+    // Application servers that are started as processes: HTTP from Ruby and Python, FastCGI.
+    ("puma", "puma"),
+    ("thin", "thin"),
+    ("gunicorn", "gunicorn"),
+    ("php-cgi", "php-cgi"),
 ];
 /// What `cargo xtask compare` runs besides.
 const COMPARISON: &[Need] = &[

@@ -5,14 +5,23 @@ use std::process::{Command, Stdio};
 
 use crate::Outcome;
 
-/// Where `program` is: in `PATH`, or where Debian puts daemons.
+/// Where `program` is: in `PATH`, or where Debian puts daemons. `program*` is any whose name
+/// begins so.
 pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders =
+    let mut folders =
         std::env::split_paths(&path).chain(["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from));
-    folders
-        .map(|folder| folder.join(program))
-        .find(|file| file.is_file())
+    match program.strip_suffix('*') {
+        None => folders
+            .map(|folder| folder.join(program))
+            .find(|file| file.is_file()),
+        Some(start) => folders.find_map(|folder| {
+            let files = std::fs::read_dir(folder).ok()?.flatten();
+            let mut named =
+                files.filter(|file| file.file_name().to_string_lossy().starts_with(start));
+            named.next().map(|file| file.path())
+        }),
+    }
 }
 
 /// A command as one would type it.

@@ -9,6 +9,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use forebay_http::bearer;
+
 /// Where the administration is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
@@ -155,41 +157,21 @@ impl Access {
         }
     }
 
+    /// Whether nothing at all is served to this peer.
+    pub(crate) fn is_closed_to(&self, peer: Peer) -> bool {
+        matches!(peer, Peer::Remote) && self.tokens.is_empty()
+    }
+
     /// The strongest role that the one `Authorization` field gives.
-    fn role_of<'a>(&self, mut fields: impl Iterator<Item = &'a [u8]>) -> Option<Role> {
-        let (first, second) = (fields.next()?, fields.next());
-        if second.is_some() {
-            return None;
-        }
-        let secret = bearer(first)?;
+    fn role_of<'a>(&self, fields: impl Iterator<Item = &'a [u8]>) -> Option<Role> {
+        let given = bearer::token(fields)?;
         // All are compared, so that the time says nothing about which matched.
         let matching = self
             .tokens
             .iter()
-            .filter(|token| is_equal(token.secret.as_bytes(), secret) & !token.secret.is_empty());
+            .filter(|token| bearer::is_secret(token.secret.as_bytes(), given));
         matching.fold(None, |best, token| best.max(Some(token.role)))
     }
-}
-
-/// The secret of `Bearer SECRET` (RFC 6750 section 2.1; the scheme's case is free).
-fn bearer(value: &[u8]) -> Option<&[u8]> {
-    let (scheme, rest) = value.split_at_checked(7)?;
-    scheme
-        .eq_ignore_ascii_case(b"bearer ")
-        .then(|| rest.trim_ascii())
-}
-
-/// Compares in a time that depends on the length of `given` alone.
-fn is_equal(secret: &[u8], given: &[u8]) -> bool {
-    let mut difference = u8::from(secret.len() != given.len());
-    for (place, byte) in given.iter().enumerate() {
-        let own = match secret.len() {
-            0 => 0,
-            length => secret[place % length],
-        };
-        difference |= std::hint::black_box(own ^ byte);
-    }
-    difference == 0
 }
 
 #[cfg(test)]

@@ -60,7 +60,13 @@ impl Server {
 
     async fn exchange(&self, mut stream: impl Stream, peer: Peer) {
         let mut head = RequestHead::default();
-        let task = match timeout(IO_TIMEOUT, self.receive(&mut stream, &mut head, peer)).await {
+        let waits = self.waiting.begin();
+        let received = tokio::select! {
+            received = timeout(IO_TIMEOUT, self.receive(&mut stream, &mut head, peer)) => received,
+            () = waits.displaced() => return,
+        };
+        drop(waits);
+        let task = match received {
             Ok(Ok(task)) => task,
             Ok(Err(End::Gone)) => return,
             Ok(Err(End::Refused(answer))) => Task::Ready(answer),
@@ -173,7 +179,8 @@ impl Server {
     }
 }
 
-fn denied(why: Denied, role: Role) -> Answer {
+/// The answer to whoever may not.
+pub(crate) fn denied(why: Denied, role: Role) -> Answer {
     match why {
         Denied::Unknown => Answer::refusal(
             401,

@@ -31,6 +31,7 @@ mod request;
 mod routes;
 mod schema;
 mod server;
+mod waiting;
 
 pub use access::{Access, Address, Role, Token};
 pub use control::Control;

@@ -60,6 +60,14 @@ impl Listener {
 }
 
 impl Accepted {
+    /// Who connected.
+    pub(crate) fn peer(&self) -> Peer {
+        match self {
+            Self::Tcp(_, peer) => *peer,
+            Self::Unix(_) => Peer::Socket,
+        }
+    }
+
     /// Says `answer` without waiting: a new socket's send buffer takes it whole.
     pub(crate) fn refuse(self, answer: &[u8]) {
         // The runtime does not know yet that the socket can be written, the system does.

@@ -3,25 +3,29 @@
 //! One thread with a single-threaded runtime; what asks [`Control`] runs beside
 //! it. An [`Admin`] lives as long as its addresses are served.
 
-use crate::access::{Access, Address};
+use crate::access::{Access, Address, Denied, Role};
 use crate::answer::Answer;
 use crate::api::figures;
+use crate::connection::denied;
 use crate::control::Control;
 use crate::history::History;
 use crate::listen::Listener;
+use crate::waiting::Waiting;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Mutex, Semaphore, oneshot, watch};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 /// Connections at once; beyond: 503.
 pub(crate) const CONNECTIONS: usize = 64;
 /// Followers of the log among them; beyond: 503.
 pub(crate) const FOLLOWERS: usize = 16;
+/// How long a connection that was told to give way may take to do it.
+const GIVE_WAY: Duration = Duration::from_secs(1);
 /// How long answers under way may take at the end.
 const DRAIN: Duration = Duration::from_secs(1);
 /// How often the history gets a row.
@@ -101,6 +105,7 @@ pub(crate) struct Server {
     pub(crate) control: Arc<dyn Control>,
     pub(crate) history: Arc<History>,
     slots: Arc<Semaphore>,
+    pub(crate) waiting: Waiting,
     pub(crate) followers: Arc<Semaphore>,
     /// Held while the configuration is read again.
     pub(crate) reloading: Mutex<()>,
@@ -121,6 +126,7 @@ fn run(
         control,
         history: Arc::default(),
         slots: Arc::new(Semaphore::new(CONNECTIONS)),
+        waiting: Waiting::default(),
         followers: Arc::new(Semaphore::new(FOLLOWERS)),
         reloading: Mutex::new(()),
         stopping,
@@ -147,18 +153,34 @@ fn run(
     runtime.shutdown_background();
 }
 
+impl Server {
+    /// A place for one more connection: if need be that of one that has asked for nothing yet.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        let free = Arc::clone(&self.slots).try_acquire_owned().ok();
+        if free.is_some() || !self.waiting.displace() {
+            return free;
+        }
+        let left = timeout(GIVE_WAY, Arc::clone(&self.slots).acquire_owned()).await;
+        left.ok()?.ok()
+    }
+}
+
 async fn accept(listener: Listener, server: Arc<Server>) {
     loop {
         match listener.accept().await {
-            Ok(accepted) => match Arc::clone(&server.slots).try_acquire_owned() {
-                Ok(slot) => {
+            // Nothing is said to other machines without tokens: they get no place either.
+            Ok(accepted) if server.access.is_closed_to(accepted.peer()) => {
+                accepted.refuse(&denied(Denied::NoTokens, Role::Read).to_bytes(false));
+            }
+            Ok(accepted) => match server.place().await {
+                Some(slot) => {
                     let server = Arc::clone(&server);
                     tokio::spawn(async move {
                         server.serve(accepted).await;
                         drop(slot);
                     });
                 }
-                Err(_) => {
+                None => {
                     accepted.refuse(&Answer::refusal(503, "too many connections").to_bytes(false));
                 }
             },

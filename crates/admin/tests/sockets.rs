@@ -286,24 +286,6 @@ fn a_request_may_come_byte_by_byte_and_the_client_may_stop_sending() {
 }
 
 #[test]
-fn beyond_its_connections_it_says_so_and_recovers() {
-    let server = running();
-    // Connections are accepted in the order in which they were made.
-    let mut idle: Vec<TcpStream> = (0..64).map(|_| server.connect()).collect();
-    for stream in &mut idle {
-        stream.write_all(b"G").unwrap();
-    }
-    let mut refused = String::new();
-    server.connect().read_to_string(&mut refused).unwrap();
-    assert_eq!(parts(&refused).0, 503);
-    let one = idle.pop().unwrap();
-    one.shutdown(Shutdown::Write).unwrap();
-    // The slot is free when the server has closed its side.
-    assert_eq!((&one).read(&mut [0]).unwrap_or(0), 0);
-    assert_eq!(server.ask("GET", "/metrics").0, 200);
-}
-
-#[test]
 fn after_the_drop_the_address_is_free() {
     let server = running();
     let address = server.admin.address();
@@ -367,4 +349,18 @@ fn a_reload_that_ends_the_address_it_came_by_does_not_lock_up() {
     // The connection ends, with or without an answer, and the address is free.
     let _ = stream.read_to_end(&mut Vec::new());
     TcpListener::bind(address).unwrap();
+}
+
+/// More connections than are served at once, which say half of what they want and wait.
+#[test]
+fn connections_that_ask_for_nothing_keep_nobody_out() {
+    let running = running();
+    let mut held = Vec::new();
+    for _ in 0..200 {
+        let mut stream = running.connect();
+        stream.write_all(b"GET /status HTTP/1.1\r\nHo").unwrap();
+        held.push(stream);
+    }
+    let (status, _, _) = running.ask("GET", "/status");
+    assert_eq!(status, 200);
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use forebay_engine::{Address, Endpoint, Endpoints, Tls};
 use forebay_workload::Target;
+use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
 
 use crate::args::Http;
 use crate::files::Files;
@@ -134,12 +134,4 @@ impl Places {
             .map_err(|_| format!("`{name}` cannot be the name of a TLS server"))?;
         Ok(Tls { config, name })
     }
-}
-
-/// Certificates that the system trusts.
-pub(crate) fn system_roots() -> RootCertStore {
-    let mut roots = RootCertStore::empty();
-    let found = rustls_native_certs::load_native_certs();
-    roots.add_parsable_certificates(found.certs);
-    roots
 }

@@ -13,6 +13,7 @@
 
 pub mod body;
 pub mod budget;
+mod codings;
 pub mod disk;
 mod eviction;
 pub mod flight;

@@ -10,6 +10,7 @@
 //! The head never changes. It is kept as the bytes a client gets, so that a
 //! hit copies it and formats only what depends on the moment.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
@@ -21,6 +22,7 @@ use forebay_http::{ResponseHead, conditional};
 
 use crate::body::Body;
 use crate::budget::{Budget, Charge, allocated};
+use crate::codings::Codings;
 use crate::purge::{Seen, Subject};
 use crate::ranges::Ranges;
 use crate::terms::Terms;
@@ -45,6 +47,9 @@ pub struct Object {
     pub(crate) seen: Seen,
     /// An unsafe request changed the resource.
     invalid: AtomicBool,
+    /// What the file that it was read from is recognised by; `None`: it came from an origin.
+    stamp: Option<Box<Stamp>>,
+    pub(crate) codings: Codings,
     /// Its body, or the parts of it that are known.
     pub content: Content,
     hits: AtomicU32,
@@ -55,6 +60,9 @@ pub struct Object {
     on_disk: AtomicBool,
     charge: Charge,
 }
+
+/// What a file is recognised by, in numbers that only those who made them understand.
+pub type Stamp = [u64; 6];
 
 /// The host and the target that a response was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,6 +114,8 @@ pub enum Content {
     Whole(Arc<Body>),
     /// Some ranges of it.
     Ranges(Arc<Ranges>),
+    /// A file and its length: it is sent from there, and the object is in no index.
+    File(Arc<File>, u64),
 }
 
 /// Everything an object is made of but its identity.
@@ -125,6 +135,8 @@ pub struct Draft<'a> {
     pub asked: u64,
     /// Names of fields that must not be kept (`private="…"`, `no-cache="…"`), in lower case.
     pub withheld: &'a [Box<str>],
+    /// What the file that it was read from is recognised by.
+    pub stamp: Option<Stamp>,
     /// Its body.
     pub content: Content,
 }
@@ -163,6 +175,7 @@ pub(crate) struct Parts {
     pub(crate) url: Url,
     pub(crate) tags: Box<[u64]>,
     pub(crate) seen: Seen,
+    pub(crate) stamp: Option<Stamp>,
     pub(crate) content: Content,
 }
 
@@ -189,9 +202,15 @@ impl Object {
             url: draft.url,
             tags: draft.tags,
             seen: Seen::new(draft.asked),
+            stamp: draft.stamp,
             content: draft.content,
         };
         Self::of_parts(parts, key_len, budget)
+    }
+
+    /// An object that is in no index, for those who only want it delivered.
+    pub fn apart(draft: Draft<'_>, budget: &Arc<Budget>) -> Arc<Self> {
+        Arc::new(Self::new(draft, 0, 0, 0, budget))
     }
 
     /// An object of all that it is made of.
@@ -218,6 +237,8 @@ impl Object {
             tags: parts.tags,
             seen: parts.seen,
             invalid: AtomicBool::new(false),
+            stamp: parts.stamp.map(Box::new),
+            codings: Codings::default(),
             content: parts.content,
             hits: AtomicU32::new(0),
             hot: AtomicU8::new(0),
@@ -318,8 +339,14 @@ impl Object {
     pub fn whole(&self) -> Option<&Arc<Body>> {
         match &self.content {
             Content::Whole(body) => Some(body),
-            Content::Ranges(_) => None,
+            Content::Ranges(_) | Content::File(..) => None,
         }
+    }
+
+    /// What the file that it was read from is recognised by; `None`: it came from an origin.
+    #[inline]
+    pub fn stamp(&self) -> Option<&Stamp> {
+        self.stamp.as_deref()
     }
 
     /// Where its body is.
@@ -329,6 +356,7 @@ impl Object {
             Content::Whole(body) if body.is_complete() => Tier::Disk,
             Content::Whole(_) => Tier::Growing,
             Content::Ranges(_) => Tier::Memory,
+            Content::File(..) => Tier::Disk,
         }
     }
 
@@ -336,6 +364,7 @@ impl Object {
     pub fn body_bytes(&self) -> u64 {
         match &self.content {
             Content::Whole(body) => body.known_len().unwrap_or_else(|| body.memory_bytes()),
+            Content::File(_, bytes) => *bytes,
             Content::Ranges(ranges) => {
                 let parts = ranges.parts().iter();
                 parts.map(|(_, part)| part.len() as u64).sum()
@@ -441,8 +470,9 @@ impl Object {
         let content = match &self.content {
             Content::Whole(body) => body.memory_bytes(),
             Content::Ranges(ranges) => ranges.memory_bytes(),
+            Content::File(..) => 0,
         };
-        self.charge.bytes() + content
+        self.charge.bytes() + content + self.codings.memory_bytes()
     }
 }
 

@@ -112,6 +112,7 @@ fn draft<'a>(head: &'a ResponseHead, variant: Option<u8>, body: Arc<Body>) -> Dr
         tags: Box::default(),
         asked: 0,
         withheld: &[],
+        stamp: None,
         content: Content::Whole(body),
     }
 }

@@ -40,6 +40,15 @@ pub(crate) fn listen(text: &str) -> Result<ListenAddress, Refused> {
     }
 }
 
+/// A DNS server: `192.0.2.53`, `[2001:db8::53]:5353`.
+pub(crate) fn resolver(text: &str) -> Result<SocketAddr, Refused> {
+    if let Ok(ip) = text.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, 53));
+    }
+    text.parse()
+        .map_err(|_| Refused::new(format!("`{text}` is not the IP address of a DNS server")))
+}
+
 /// `127.0.0.1:8080`, `[::1]:8080`; a port of 0 takes any free one.
 pub(crate) fn socket(text: &str) -> Result<SocketAddr, Refused> {
     if let Ok(address) = text.parse() {
@@ -65,31 +74,76 @@ pub(crate) fn socket(text: &str) -> Result<SocketAddr, Refused> {
     })
 }
 
-/// A server of a pool: `host:port`, `host`, `[v6]:port`, `unix:/path`, `http://host[:port]`.
-/// Without a port: 80.
-pub(crate) fn server(text: &str) -> Result<ServerAddress, Refused> {
+/// A server of a pool: `host:port`, `host`, `[v6]:port`, `unix:/path`, `http://host[:port]`,
+/// `https://host[:port]`; and whether it was the last. Without a port: 80, with `https` 443.
+pub(crate) fn server(text: &str) -> Result<(ServerAddress, bool), Refused> {
     if let Some(path) = text.strip_prefix("unix:") {
-        return Ok(ServerAddress::Unix(unix_path(path)?));
+        return Ok((ServerAddress::Unix(unix_path(path)?), false));
     }
     if let Some((scheme, rest)) = text.split_once("://") {
         return match scheme.to_ascii_lowercase().as_str() {
-            "http" => server_of_url(rest),
-            "https" => Err(Refused::new(
-                "https:// to a server is not available in this version",
-            )),
+            "http" => Ok((server_of_url(rest, 80)?, false)),
+            "https" => Ok((server_of_url(rest, 443)?, true)),
             _ => Err(Refused::new(format!(
                 "`{scheme}://` is not a way to reach a server"
             ))),
         };
     }
-    authority(text)
+    Ok((authority(text, 80)?, false))
+}
+
+/// The same, or `srv:_service._proto.name` (RFC 2782).
+pub(crate) fn server_or_service(text: &str) -> Result<(ServerAddress, bool), Refused> {
+    match text.strip_prefix("srv:") {
+        Some(service) if service.starts_with('_') => {
+            name(service)?;
+            Ok((ServerAddress::Srv(service.to_ascii_lowercase()), false))
+        }
+        Some(service) => Err(Refused::write(
+            format!("`{service}` is not the name of a service"),
+            format_args!("srv:_http._tcp.{service}"),
+        )),
+        None => server(text),
+    }
+}
+
+/// A FastCGI server: `unix:/path`, `host:port`. There is no usual port.
+pub(crate) fn fastcgi_server(text: &str) -> Result<ServerAddress, Refused> {
+    if text.starts_with('/') {
+        return Err(Refused::write(
+            "a socket is written with `unix:`",
+            format_args!("unix:{text}"),
+        ));
+    }
+    match server(text)? {
+        (_, true) => Err(Refused::new("FastCGI is not spoken over https")),
+        (address, false) if address_has_port(text) => Ok(address),
+        _ => Err(Refused::write(
+            "the port is missing",
+            format_args!("{text}:9000"),
+        )),
+    }
+}
+
+/// Whether a server that is not an URL was written with what is needed to reach it.
+fn address_has_port(text: &str) -> bool {
+    text.starts_with("unix:")
+        || text
+            .rsplit_once(':')
+            .is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+}
+
+/// A host that is sent to servers: a name or an address, perhaps with a port.
+pub(crate) fn host_sent(text: &str) -> Result<String, Refused> {
+    authority(text, 80)?;
+    Ok(text.to_ascii_lowercase())
 }
 
 /// What follows `http://`: only an empty path may come after host and port.
-fn server_of_url(rest: &str) -> Result<ServerAddress, Refused> {
+fn server_of_url(rest: &str, usual: u16) -> Result<ServerAddress, Refused> {
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     if path.is_empty() {
-        return authority(host);
+        return authority(host, usual);
     }
     Err(Refused::write(
         format!("a server has no path, but `/{path}` follows it"),
@@ -98,32 +152,36 @@ fn server_of_url(rest: &str) -> Result<ServerAddress, Refused> {
 }
 
 /// `host[:port]`, `v4[:port]`, `v6`, `[v6][:port]`.
-fn authority(text: &str) -> Result<ServerAddress, Refused> {
+fn authority(text: &str, usual: u16) -> Result<ServerAddress, Refused> {
     let tcp = |host: &str, port| ServerAddress::Tcp {
         host: host.to_ascii_lowercase(),
         port,
     };
     if text.parse::<IpAddr>().is_ok() {
-        return Ok(tcp(text, 80));
+        return Ok(tcp(text, usual));
     }
     if let Some(rest) = text.strip_prefix('[') {
         let (inner, after) = rest.split_once(']').unwrap_or((rest, ""));
         if inner.parse::<Ipv6Addr>().is_err() {
             return Err(Refused::new(format!("`{inner}` is not an IPv6 address")));
         }
-        return Ok(tcp(inner, port(after.strip_prefix(':'), after.is_empty())?));
+        return Ok(tcp(
+            inner,
+            port(after.strip_prefix(':'), after.is_empty().then_some(usual))?,
+        ));
     }
     let (host, digits) = match text.split_once(':') {
         Some((host, digits)) => (host, Some(digits)),
         None => (text, None),
     };
     name(host)?;
-    Ok(tcp(host, port(digits, digits.is_none())?))
+    Ok(tcp(host, port(digits, digits.is_none().then_some(usual))?))
 }
 
-fn port(digits: Option<&str>, absent: bool) -> Result<u16, Refused> {
-    if absent {
-        return Ok(80);
+/// The port that is written, or the usual one where none is.
+fn port(digits: Option<&str>, usual: Option<u16>) -> Result<u16, Refused> {
+    if let Some(usual) = usual {
+        return Ok(usual);
     }
     let digits = digits.unwrap_or("");
     match digits.parse() {
@@ -268,11 +326,11 @@ mod tests {
             ("unix:/run/app.sock", "unix:/run/app.sock"),
             ("http://app.example", "app.example:80"),
             ("HTTP://app.example:81/", "app.example:81"),
+            ("https://app.example", "app.example:443"),
         ] {
-            assert_eq!(server(text).unwrap().to_string(), shown, "{text}");
+            assert_eq!(server(text).unwrap().0.to_string(), shown, "{text}");
         }
         for (text, part) in [
-            ("https://app.example", "not available in this version"),
             ("ftp://app.example", "not a way to reach"),
             ("http://app.example/path", "has no path"),
             ("app:0", "not a port"),

@@ -17,12 +17,15 @@ mod part;
 mod read;
 pub mod reference;
 pub mod settings;
+pub mod template;
 mod toml;
 pub mod units;
 mod words;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_services;
 
 pub use diagnostic::{Diagnostic, Level, Source, render};
 pub use load::{LoadError, load};

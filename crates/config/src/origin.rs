@@ -2,7 +2,7 @@
 
 use crate::address::{self, Refused};
 use crate::check::{default_max_object, default_max_on_disk};
-use crate::settings::{Disk, Pool, Settings, Site};
+use crate::settings::{Disk, OriginTls, Pool, PoolServer, Service, Settings, Site};
 use crate::units::{parse_duration, parse_size, show_size};
 
 /// The least memory of a cache, in bytes.
@@ -44,7 +44,10 @@ pub fn for_origin(options: &OriginOptions<'_>) -> Result<Settings, Vec<String>> 
     let mut refuse = |option: &str, refused: Refused| wrong.push(describe(option, refused));
     let mut pool = Pool::default();
     match address::server(origin) {
-        Ok(server) => pool.servers.push(server),
+        Ok((server, https)) => {
+            pool.servers.push(PoolServer::at(server));
+            pool.tls = https.then(OriginTls::default);
+        }
         Err(refused) => refuse("--origin", refused),
     }
     match address::listen(listen) {
@@ -71,7 +74,10 @@ pub fn for_origin(options: &OriginOptions<'_>) -> Result<Settings, Vec<String>> 
     settings.sites.push(Site {
         name: "default".into(),
         hosts: Vec::new(),
-        pool: "origin".into(),
+        service: Service {
+            pool: Some("origin".into()),
+            ..Service::default()
+        },
         methods: Vec::new(),
         policy: settings.cache.policy.clone(),
         paths: Vec::new(),
@@ -133,7 +139,7 @@ mod tests {
         .unwrap();
         assert_eq!(settings.listen[0].to_string(), "127.0.0.1:0");
         assert_eq!(
-            settings.pools["origin"].servers[0].to_string(),
+            settings.pools["origin"].servers[0].address.to_string(),
             "127.0.0.1:9000"
         );
         assert_eq!(settings.cache.memory, 64 << 20);
@@ -148,7 +154,7 @@ mod tests {
             (20 << 30, 1 << 30)
         );
         let site = &settings.sites[0];
-        assert_eq!(site.pool, "origin");
+        assert_eq!(site.service.pool.as_deref(), Some("origin"));
         assert_eq!(
             site.policy.default_ttl,
             Some(std::time::Duration::from_secs(120))
@@ -173,7 +179,7 @@ mod tests {
     #[test]
     fn every_wrong_option_is_named() {
         let wrong = for_origin(&OriginOptions {
-            origin: "https://a",
+            origin: "ftp://a",
             listen: ":80",
             memory: Some("1KiB"),
             disk: Some("cache"),
@@ -181,7 +187,7 @@ mod tests {
         })
         .unwrap_err();
         let expected = [
-            "--origin: https:// to a server is not available in this version",
+            "--origin: `ftp://` is not a way to reach a server",
             "--listen: `:80` is not an IP address with a port; write \"0.0.0.0:80\"",
             "--memory: at least 1MiB",
             "--disk: `cache` is not a directory and a size; write DIRECTORY:20GiB",

@@ -31,6 +31,15 @@ pub(crate) fn key_span(table: &dyn TableLike, key: &str, item: &Item) -> Range<u
     span.unwrap_or(0..0)
 }
 
+/// The section that a value of a setting is, `[pool.NAME.health]` or `health = { … }`.
+pub(crate) fn of_value<'a>(given: &Given<'a>) -> Option<Part<'a>> {
+    Some(Part {
+        table: given.item.as_table_like()?,
+        path: given.path.clone(),
+        span: given.span.clone(),
+    })
+}
+
 /// Every key of a part through `accept`; what it does not know is reported with the nearest.
 pub(crate) fn keys(
     part: &Part<'_>,

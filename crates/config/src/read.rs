@@ -6,17 +6,18 @@ use std::ops::Range;
 use toml_edit::{Item, Table};
 
 use crate::diagnostic::Diagnostic;
-use crate::draft::{DiskDraft, Draft, ListenDraft, PathDraft, SiteDraft};
+use crate::draft::{AppDraft, DiskDraft, Draft, ListenDraft, PathDraft, PoolDraft, SiteDraft};
 use crate::nearest::nearest;
 use crate::part::{Part, key_span, keys, missing, named, owners, part, repeated, single};
 use crate::reference::{
-    ADMIN, CACHE, DISK, LIMITS, LISTEN, LOG, PATH, POLICY, POOL, PURGE, SECTIONS, SERVER, SITE,
-    Section, TIMEOUTS, section, set,
+    ADMIN, APP, CACHE, DISK, LIMITS, LISTEN, LOG, PATH, POLICY, POOL, PURGE, SECTIONS, SERVER,
+    SITE, Section, TIMEOUTS, section, set, set_service,
 };
-use crate::settings::{PathRule, Policy, Pool};
+use crate::settings::When;
+use crate::template::{self, Groups};
 
 /// Sections of later versions: known, so that nobody looks for a misspelling.
-const LATER: [&str; 2] = ["session", "app"];
+const LATER: [&str; 1] = ["session"];
 
 /// Reads the whole document over the defaults in `draft`.
 pub(crate) fn document(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
@@ -50,6 +51,7 @@ pub(crate) fn document(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic
     admin(root, draft, out);
     listeners(root, draft, out);
     pools(root, draft, out);
+    apps(root, draft, out);
     sites(root, draft, out);
 }
 
@@ -160,7 +162,12 @@ fn listeners(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
             set(LISTEN, &mut listen, key, given, out)
         });
         match listen.address {
-            Some(address) => draft.listen.push(address),
+            Some(address) => {
+                if listen.proxy_protocol {
+                    draft.introduced.push(address.value.clone());
+                }
+                draft.listen.push(address);
+            }
             None if out.len() == before => {
                 out.push(missing(
                     part.span,
@@ -176,20 +183,28 @@ fn listeners(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
 fn pools(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
     draft.written.pool = root.contains_key("pool");
     for (name, part) in named(root, "pool", out) {
-        let mut pool = Pool::default();
-        let before = out.len();
+        let mut pool = PoolDraft::default();
         keys(&part, "pool", out, |key, given, out| {
             set(POOL, &mut pool, key, given, out)
         });
-        if !part.table.contains_key("servers") && out.len() == before {
-            let header = format!("[pool.{}]", name.value);
-            out.push(missing(
-                name.span.clone(),
-                &header,
-                "servers = [\"127.0.0.1:9000\"]",
-            ));
-        }
         draft.pools.push((name, pool));
+    }
+}
+
+fn apps(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
+    draft.written.app = root.contains_key("app");
+    for (name, part) in named(root, "app", out) {
+        let mut app = AppDraft::default();
+        let before = out.len();
+        keys(&part, "app", out, |key, given, out| {
+            set(APP, &mut app, key, given, out)
+        });
+        if app.app.command.is_empty() && out.len() == before {
+            let header = format!("[app.{}]", name.value);
+            let write = "command = \"puma -b unix://{socket}\"";
+            out.push(missing(name.span.clone(), &header, write));
+        }
+        draft.apps.push((name, app));
     }
 }
 
@@ -198,56 +213,90 @@ fn sites(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
     for (name, part) in named(root, "site", out) {
         let mut site = SiteDraft {
             hosts_written: part.table.contains_key("hosts"),
+            policy: draft.policy.clone(),
             ..SiteDraft::default()
         };
-        let mut policy = draft.policy.clone();
         keys(&part, "site", out, |key, given, out| {
             key == "path"
                 || set(SITE, &mut site, key, given, out)
-                || set(POLICY, &mut policy, key, given, out)
+                || set_service(&mut site.service, key, given, out)
+                || set(POLICY, &mut site.policy, key, given, out)
         });
         if let Some(item) = part.table.get("path") {
-            site.paths = paths(&part, &name.value, item, &policy, out);
+            site.paths = paths(&part, (&name.value, item), &site, out);
         }
-        site.policy = policy;
         draft.sites.push((name, site));
     }
 }
 
 fn paths(
-    site: &Part<'_>,
-    name: &str,
-    item: &Item,
-    inherited: &Policy,
+    part: &Part<'_>,
+    (name, item): (&str, &Item),
+    site: &SiteDraft,
     out: &mut Vec<Diagnostic>,
-) -> Vec<PathRule> {
+) -> Vec<PathDraft> {
     let header = format!("[[site.{name}.path]]");
     let path = format!("site.{name}.path");
-    let mut rules: Vec<PathRule> = Vec::new();
-    for part in repeated(site.table, "path", item, &path, &header, out) {
-        let mut draft = PathDraft::default();
-        let mut policy = inherited.clone();
+    let mut rules: Vec<PathDraft> = Vec::new();
+    for part in repeated(part.table, "path", item, &path, &header, out) {
         let before = out.len();
-        keys(&part, "site.path", out, |key, given, out| {
-            set(PATH, &mut draft, key, given, out) || set(POLICY, &mut policy, key, given, out)
-        });
-        let Some(pattern) = draft.pattern else {
+        let rule = path_rule(&part, site, out);
+        if rule.when == When::default() {
             if out.len() == before {
                 out.push(missing(part.span, &header, "match = \"/img/*\""));
             }
             continue;
-        };
-        if rules.iter().any(|rule| rule.pattern == pattern.value) {
+        }
+        if rules
+            .iter()
+            .any(|earlier| covers(&earlier.when, &rule.when))
+        {
+            let what = rule.when.pattern.as_ref().or(rule.when.regex.as_ref());
             let message = format!(
                 "an earlier {header} matches `{}` too; this one is never used",
-                pattern.value
+                what.map_or("the same", String::as_str)
             );
-            out.push(Diagnostic::warning(pattern.span, message));
+            out.push(Diagnostic::warning(matching(&part), message));
         }
-        rules.push(PathRule {
-            pattern: pattern.value,
-            policy,
-        });
+        rules.push(rule);
     }
     rules
+}
+
+fn path_rule(part: &Part<'_>, site: &SiteDraft, out: &mut Vec<Diagnostic>) -> PathDraft {
+    // Its groups can be named in any text of the rule, also before it.
+    let regex = part.table.get("regex").and_then(Item::as_str);
+    let groups = regex.and_then(|regex| template::compile(regex).ok());
+    let groups = groups.map_or_else(Groups::default, |regex| Groups::of(&regex));
+    let mut rule = PathDraft {
+        span: part.span.clone(),
+        when: When::default(),
+        policy: site.policy.clone(),
+        service: site.service.inherited(groups),
+    };
+    keys(part, "site.path", out, |key, given, out| {
+        set(PATH, &mut rule, key, given, out)
+            || set_service(&mut rule.service, key, given, out)
+            || set(POLICY, &mut rule.policy, key, given, out)
+    });
+    rule
+}
+
+/// Whether every request of `rule` is one of `earlier` already, as far as that can be seen.
+fn covers(earlier: &When, rule: &When) -> bool {
+    let path_alone = When {
+        pattern: earlier.pattern.clone(),
+        regex: earlier.regex.clone(),
+        ..When::default()
+    };
+    let same_path = earlier.pattern == rule.pattern && earlier.regex == rule.regex;
+    earlier == rule || (*earlier == path_alone && same_path)
+}
+
+/// Where the rule says which paths it is for.
+fn matching(part: &Part<'_>) -> Range<usize> {
+    let keys = ["match", "regex"].into_iter();
+    let mut items = keys.filter_map(|key| part.table.get(key));
+    let span = items.find_map(Item::span);
+    span.unwrap_or(part.span.clone())
 }

@@ -10,7 +10,7 @@ use crate::settings::{KeyPart, ListenAddress, LogFormat, LogTarget};
 use crate::{Checked, Environment, Level, Source, parse_in, render};
 
 /// A file that is right; tests add to it.
-const BASE: &str =
+pub(crate) const BASE: &str =
     "[[listen]]\naddress = \"127.0.0.1:8080\"\n[pool.app]\nservers = [\"127.0.0.1:9000\"]\n";
 
 fn source(text: &str) -> Source {
@@ -25,12 +25,12 @@ fn check(text: &str) -> Result<Checked, String> {
     parse_in(&source, Environment { cores: 3 }).map_err(|wrong| render(&source, &wrong, false))
 }
 
-fn accepted(text: &str) -> Checked {
+pub(crate) fn accepted(text: &str) -> Checked {
     check(text).unwrap_or_else(|shown| panic!("{shown}"))
 }
 
 /// What is shown for `text`; with a number of errors.
-fn refused(text: &str) -> (String, usize) {
+pub(crate) fn refused(text: &str) -> (String, usize) {
     let shown = check(text).expect_err("the file is refused");
     let count = shown
         .lines()
@@ -50,7 +50,7 @@ fn the_smallest_file_has_a_site_for_every_host() {
     assert_eq!(settings.listen[0].to_string(), "127.0.0.1:8080");
     assert_eq!(settings.sites.len(), 1);
     assert_eq!(settings.sites[0].name, "default");
-    assert_eq!(settings.sites[0].pool, "app");
+    assert_eq!(settings.sites[0].service.pool.as_deref(), Some("app"));
     assert!(settings.sites[0].hosts.is_empty());
     assert_eq!(settings.cache.memory, 256 << 20);
     assert_eq!(settings.cache.max_object_bytes, 32 << 20);
@@ -122,7 +122,10 @@ format = "{client} {status}"
     assert_eq!(settings.cache.memory, 3 << 29);
     assert_eq!(settings.cache.max_object_bytes, (3 << 29) / 10);
     assert_eq!(settings.pools["app"].max_connections, Some(10));
-    assert_eq!(settings.pools["app"].servers[1].to_string(), "[::1]:82");
+    assert_eq!(
+        settings.pools["app"].servers[1].address.to_string(),
+        "[::1]:82"
+    );
     assert_eq!(
         settings.log.access,
         LogTarget::File("/var/log/forebay/access.log".into())
@@ -304,9 +307,9 @@ const MISTAKES: &[(&str, usize, &[&str])] = &[
         &["`[session.web]` is not available in this version"],
     ),
     (
-        "[app.shop]\npath = \"/x\"",
+        "[app.shop]\ninstances = 2\n[site.a]\npool = \"shop\"",
         5,
-        &["`[app.shop]` is not available in this version"],
+        &["`command` is missing in [app.shop]", "write command = "],
     ),
     (
         "[server]\nworkers = 0",
@@ -381,9 +384,9 @@ const MISTAKES: &[(&str, usize, &[&str])] = &[
         &["the list is empty"],
     ),
     (
-        "[pool.b]\nservers = [\"https://a\"]\n[site.a]\npool = \"app\"",
+        "[pool.b]\nservers = [\"https://a\", \"b\"]\n[site.a]\npool = \"app\"",
         6,
-        &["not available in this version"],
+        &["has servers with https and without"],
     ),
     (
         "[pool.\"b c\"]\nservers = [\"a:1\"]\n[site.a]\npool = \"app\"",
@@ -486,7 +489,7 @@ fn a_setting_in_no_section_is_told_its_section() {
 fn many_errors_are_reported_in_one_run_in_the_order_of_the_file() {
     let (shown, count) = refused(
         "[cache]\nmemory = 1GiB\nmemroy = 2\ndefault_ttl = \"soon\"\n[sever]\n\
-         [pool.app]\nservers = [\"a:0\", \"https://b\", 3]\n[log]\nlevel = \"loud\"\n",
+         [pool.app]\nservers = [\"a:0\", \"ftp://b\", 3]\n[log]\nlevel = \"loud\"\n",
     );
     assert_eq!(count, 8, "{shown}");
     let places: Vec<usize> = shown
@@ -526,8 +529,11 @@ fn a_site_must_say_its_pool_when_there_are_several() {
     assert_eq!(count, 1, "{shown}");
     assert!(shown.contains("`pool` is missing in [site.a]"), "{shown}");
     assert_eq!(
-        accepted(&format!("{BASE}[site.a]\n")).settings.sites[0].pool,
-        "app"
+        accepted(&format!("{BASE}[site.a]\n")).settings.sites[0]
+            .service
+            .pool
+            .as_deref(),
+        Some("app")
     );
 }
 
@@ -629,7 +635,9 @@ proptest! {
                 prop_assert!(!checked.settings.listen.is_empty());
                 prop_assert!(!checked.settings.sites.is_empty());
                 for site in &checked.settings.sites {
-                    prop_assert!(checked.settings.pools.contains_key(&site.pool));
+                    for pool in site.service.pool.iter().chain(&site.service.cgi.php) {
+                        prop_assert!(checked.settings.pools.contains_key(pool));
+                    }
                 }
             }
             Err(wrong) => {

@@ -127,6 +127,17 @@ pub(crate) enum Command {
         after_help = "Examples:\n  forebay drain -c /etc/forebay/forebay.toml\n  forebay drain --admin unix:/run/forebay/admin.sock"
     )]
     Drain(DrainArgs),
+    /// Make a local server a back end of an edge that it connects to
+    #[command(
+        long_about = "Connects to one Forebay or several, and makes a server beside this command, which needs to know \
+                      nothing of it, a server of one of their pools. The edge lets in who has a token of the \
+                      pool's `join_tokens`. Connections are opened as the edge needs them; when the local server \
+                      does not accept connections, or this command ends, it is out of the pool at once.\n\n\
+                      An edge that is away is tried again, with growing pauses. SIGTERM leaves: no more requests \
+                      come, and those under way are answered.",
+        after_help = "Examples:\n  forebay join edge.example:80 --pool app --local 127.0.0.1:3000 --token secret\n  forebay join edge1:80 edge2:80 --pool app --local unix:/run/app.sock --name web-1\n\nThe token may be in FOREBAY_JOIN_TOKEN instead, where no list of processes shows it."
+    )]
+    Join(JoinArgs),
     /// Send load to a server and measure what it answers
     Bench(Box<forebay_bench::BenchArgs>),
     /// Run the same load against several servers, side by side
@@ -363,6 +374,29 @@ pub(crate) struct LogArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+}
+
+/// `forebay join`
+#[derive(Debug, Args)]
+pub(crate) struct JoinArgs {
+    /// The edges: `HOST:PORT` of an address on which each listens for clients
+    #[arg(value_name = "EDGE", required = true)]
+    pub(crate) edges: Vec<String>,
+    /// The pool there
+    #[arg(long, value_name = "NAME")]
+    pub(crate) pool: String,
+    /// The server that answers: `HOST:PORT` or `unix:PATH`
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) local: forebay_join::Local,
+    /// One of the pool's `join_tokens`
+    #[arg(long, env = "FOREBAY_JOIN_TOKEN", hide_env_values = true)]
+    pub(crate) token: String,
+    /// What the edges call this back end, each another [default: the machine's name and --local]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Connections to each edge at most; the edge says how many it needs
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub(crate) connections: u32,
 }
 
 /// `forebay drain`

@@ -3,6 +3,7 @@
 //! Each command is a function from its arguments to an exit status; the
 //! parts it puts together live in the other crates.
 
+mod applications;
 mod cli;
 mod commands;
 mod configuration;
@@ -28,6 +29,9 @@ use crate::cli::{Cli, Command};
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    if let Some(status) = forebay_apps::guard::called(std::env::args_os().skip(1)) {
+        return status;
+    }
     // First, while there is one thread: the environment is changed.
     let passed = systemd::Passed::from_environment();
     let cli = Cli::parse();
@@ -44,6 +48,7 @@ fn main() -> ExitCode {
         Some(Command::Inspect(args)) => commands::objects::inspect(&args),
         Some(Command::Log(args)) => commands::log::log(&args),
         Some(Command::Drain(args)) => commands::drain::drain(&args),
+        Some(Command::Join(args)) => commands::join::join(&args),
         Some(Command::Bench(args)) => commands::bench::bench(&args),
         Some(Command::Compare(args)) => commands::compare::compare(&args),
     };

@@ -43,6 +43,11 @@ pub(crate) fn raise(max_connections: usize) {
     }
 }
 
+/// The limit as it is now; `None`: there is none.
+pub(crate) fn soft_limit() -> Option<u64> {
+    getrlimit(Resource::Nofile).current
+}
+
 /// How many clients the hard limit allows, whoever runs this.
 pub(crate) fn affordable_connections() -> usize {
     let maximum = getrlimit(Resource::Nofile).maximum;

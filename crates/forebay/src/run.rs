@@ -12,6 +12,7 @@ use forebay_config::Settings;
 use forebay_config::settings::ListenAddress;
 use forebay_proxy::{Inherited, Server};
 
+use crate::applications::Applications;
 use crate::control::Control;
 use crate::error_log::ErrorLog;
 use crate::exit::Failure;
@@ -39,6 +40,7 @@ impl Running {
         file: Option<PathBuf>,
     ) -> Result<Self, Failure> {
         let error_log = ErrorLog::start(&settings.log).map_err(Failure::Message)?;
+        let open_files = open_files::soft_limit();
         open_files::raise(settings.server.max_connections);
         let (sender, events) = mpsc::channel();
         signals::watch(sender.clone()).map_err(|error| {
@@ -46,7 +48,11 @@ impl Running {
         })?;
         let server = Server::start(settings.clone(), inherited).map_err(Failure::message)?;
         let access = access(&settings.admin);
-        let control = Control::new(server.handle(), error_log, file, settings);
+        let applications = Applications::new(server.handle(), open_files);
+        applications
+            .configure(&settings.apps)
+            .map_err(Failure::Message)?;
+        let control = Control::new(server.handle(), error_log, applications, file, settings);
         let admin = if access.listen.is_empty() {
             None
         } else {
@@ -97,8 +103,13 @@ impl Running {
         systemd::stopping("letting connections finish");
         tracing::info!("stopping: connections may finish within {deadline:?}");
         let (server, sender) = (self.server, self.sender);
+        let control = Arc::clone(&self.control);
         // This thread stays free for the second signal.
-        let drain = move || drop(sender.send(Event::Drained(server.drain(deadline))));
+        let drain = move || {
+            let drained = server.drain(deadline);
+            control.applications().stop();
+            drop(sender.send(Event::Drained(drained)));
+        };
         if let Err(error) = std::thread::Builder::new()
             .name("drain".into())
             .spawn(drain)
@@ -109,8 +120,16 @@ impl Running {
         // The drain keeps its deadline itself; this is for one that panicked.
         let disk = self.control.settings().cache.disk.clone();
         let saving = disk.and_then(|disk| disk.save_on_stop);
+        let apps = self
+            .control
+            .settings()
+            .apps
+            .values()
+            .map(|app| app.stop_timeout)
+            .max();
+        let apps = apps.map_or(Duration::ZERO, |longest| longest + Duration::from_secs(10));
         let patience =
-            Instant::now() + deadline + saving.unwrap_or_default() + Duration::from_secs(5);
+            Instant::now() + deadline + saving.unwrap_or_default() + apps + Duration::from_secs(5);
         loop {
             match self
                 .events

@@ -7,6 +7,43 @@ use crate::client::{Client, Framing};
 use crate::failure::reason_phrase;
 use crate::snapshot::Snapshot;
 
+/// An answer that no origin gave.
+pub(crate) struct Answer<'a> {
+    pub(crate) status: u16,
+    /// The media type of its body, if it has one.
+    pub(crate) kind: Option<&'a str>,
+    /// Whole field lines.
+    pub(crate) lines: &'a [u8],
+    /// Bytes of its body, which the caller sends unless the request was HEAD.
+    pub(crate) length: u64,
+}
+
+/// Stages status line and fields of an answer.
+pub(crate) fn stage_answer(
+    client: &mut impl Client,
+    snapshot: &Snapshot,
+    now_ms: u64,
+    answer: &Answer<'_>,
+    is_head: bool,
+) {
+    let out = client.head();
+    let reason = reason_phrase(answer.status);
+    forebay_cache::object::write_status_line(answer.status, reason.as_bytes(), out);
+    out.extend_from_slice(b"Date: ");
+    date::write(now_ms / 1000, out);
+    out.extend_from_slice(b"\r\n");
+    write_line(out, b"Via", &snapshot.via);
+    if let Some(kind) = answer.kind {
+        write_line(out, b"Content-Type", kind.as_bytes());
+    }
+    out.extend_from_slice(answer.lines);
+    let framing = match answer.status {
+        204 | 304 => Framing::None,
+        _ => Framing::Length(answer.length),
+    };
+    client.end_head(framing, !is_head);
+}
+
 /// Stages an answer whose body is a text of ours, which the caller sends.
 pub(crate) fn stage_text(
     client: &mut impl Client,

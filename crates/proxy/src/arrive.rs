@@ -8,6 +8,7 @@ use forebay_cache::body::Body;
 use forebay_cache::flight::Lead;
 use forebay_cache::merge;
 use forebay_cache::object::{Content, Draft, Url};
+use forebay_cache::purge::tag_words;
 use forebay_cache::terms::{self, Arrival, Refusal, Serving, Terms};
 use forebay_cache::vary::Selector;
 use forebay_cache::{Key, Object};
@@ -43,6 +44,9 @@ impl<C: Client> Exchange<'_, C> {
         purpose: &mut Purpose,
     ) -> Result<Option<Step>, Failure> {
         self.invalidate(&fetched.origin.head);
+        if let Some(path) = self.handed_file(&fetched.origin.head) {
+            return self.send_instead(fetched, purpose, path).await.map(Some);
+        }
         let status = fetched.origin.head.status;
         let known = purpose.known.clone();
         if let Some(known) = &known {
@@ -180,6 +184,7 @@ impl<C: Client> Exchange<'_, C> {
             tags: self.tags(head),
             asked: self.asked_purges,
             withheld,
+            stamp: None,
             content,
         }
     }
@@ -207,9 +212,7 @@ impl<C: Client> Exchange<'_, C> {
         }
         for field in &self.snapshot.settings.cache.tag_fields {
             for value in head.fields.named(field.as_bytes()) {
-                let words = value.split(|byte| matches!(byte, b' ' | b'\t' | b','));
-                let words = words.filter(|word| !word.is_empty());
-                tags.extend(words.map(|word| purges.tag(None, word)));
+                tags.extend(tag_words(value).map(|word| purges.tag(None, word)));
             }
         }
         tags.sort_unstable();
@@ -249,7 +252,9 @@ impl<C: Client> Exchange<'_, C> {
                 self.keep_for_client(&merged, &withheld);
                 let draft = self.draft(&merged, terms, &withheld, Content::Whole(Arc::clone(body)));
                 self.outcome.stored = true;
-                self.worker.cache().refresh(known, &self.key(), draft)
+                let object = self.worker.cache().refresh(known, &self.key(), draft);
+                crate::coding::carry(self.worker, known, &object);
+                object
             }
             // It must not be stored any more, but it is valid for this once.
             _ => {
@@ -260,9 +265,7 @@ impl<C: Client> Exchange<'_, C> {
         if let Some(lead) = purpose.lead.take().filter(|_| !changed_meanwhile) {
             lead.stored(&object);
         }
-        fetched
-            .origin
-            .release(self.snapshot.pool(self.site), self.snapshot, self.now_ms());
+        fetched.origin.release(self.snapshot, self.now_ms());
         Step::Hit(object, Serving::Fresh)
     }
 
@@ -306,14 +309,13 @@ impl<C: Client> Exchange<'_, C> {
         match writer {
             None => {
                 origin.take_body_at_hand();
-                origin.release(self.snapshot.pool(self.site), self.snapshot, self.now_ms());
+                origin.release(self.snapshot, self.now_ms());
                 self.deliver(&object).await
             }
             Some(writer) => {
                 let fill = Fill {
                     worker: Rc::clone(self.worker),
                     snapshot: Rc::clone(self.snapshot),
-                    pool: Arc::clone(self.pool()),
                     origin,
                     writer,
                     object: Arc::clone(&object),

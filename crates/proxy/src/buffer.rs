@@ -46,6 +46,11 @@ impl Buffer {
         &self.data[self.start..self.end]
     }
 
+    /// The same, to be moved about in.
+    pub(crate) fn filled_mut(&mut self) -> &mut [u8] {
+        &mut self.data[self.start..self.end]
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.start == self.end

@@ -1,10 +1,13 @@
 //! The client's side of an exchange, as the step machine sees it: it does not
 //! know which protocol brought the request.
 
+use std::net::SocketAddr;
 use std::ops::Range;
+use std::os::fd::BorrowedFd;
 use std::task::{Context, Poll};
 
 use forebay_http::framing::BodyLength;
+use forebay_rules::edits::HeadChanges;
 
 use crate::failure::Failure;
 use crate::timers::Timer;
@@ -34,6 +37,11 @@ pub(crate) trait Client {
     /// Whether nobody is there to take what is sent.
     fn wants_nothing(&self) -> bool {
         false
+    }
+
+    /// Our own address that the client reached, where it has one.
+    fn local_address(&self) -> Option<SocketAddr> {
+        None
     }
 
     /// How the request's body is framed.
@@ -66,11 +74,26 @@ pub(crate) trait Client {
         None
     }
 
+    /// Changes the head of the final response when it is ended, whoever writes it.
+    fn change_head(&mut self, _changes: HeadChanges) {}
+
     /// Ends the head; the framing fields are added here. `has_body` is false for HEAD.
     fn end_head(&mut self, framing: Framing, has_body: bool);
 
     /// Writes what is staged and `data`, at most `MOST_SLICES` slices.
     fn poll_send(&mut self, cx: &mut Context<'_>, data: &[&[u8]]) -> Poll<Result<(), Failure>>;
+
+    /// Writes what is staged, then up to `bytes` bytes of a file from `at` on, without a copy
+    /// through this program; ready with how many these were, 0 at the file's end.
+    fn poll_send_file(
+        &mut self,
+        _cx: &mut Context<'_>,
+        _file: BorrowedFd<'_>,
+        _at: u64,
+        _bytes: usize,
+    ) -> Poll<Result<usize, Failure>> {
+        Poll::Ready(Err(Failure::ClientGone))
+    }
 
     /// Ends the body and writes what is still staged.
     fn poll_end(

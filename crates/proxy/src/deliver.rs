@@ -1,6 +1,7 @@
 //! Deliver: an object to a client, as it asked for it: whole, in part, or not
 //! at all because it has it already.
 
+use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 use std::task::Poll;
@@ -44,6 +45,7 @@ fn lost() -> Step {
 enum Source {
     Body(Reader),
     Slices(Vec<Bytes>),
+    File(Arc<File>),
 }
 
 /// What a client gets of an object.
@@ -59,6 +61,12 @@ enum Portion {
 impl<C: Client> Exchange<'_, C> {
     /// Sends what the client asked for of `object`.
     pub(crate) async fn deliver(&mut self, object: &Arc<Object>) -> Result<Step, Failure> {
+        self.intercept(object.status())?;
+        let coded = match self.location.codings {
+            None => None,
+            Some(_) => self.coded(object),
+        };
+        let object = coded.as_ref().unwrap_or(object);
         let is_head = self.request.head.method == Method::Head;
         if self.request.head.fields.has_any(SELECTIVE) || object.whole().is_none() {
             return match self.portion(object) {
@@ -284,7 +292,12 @@ impl<C: Client> Exchange<'_, C> {
                     None if !is_head && !self.can_begin(object, 0).await => return Ok(lost()),
                     None => self.deliver_growing(object, body, is_head).await?,
                 },
-                None => return Err(OriginFailure::Broken.into()),
+                None => match &object.content {
+                    Content::File(file, length) => {
+                        self.deliver_file(object, (file, *length), is_head).await?;
+                    }
+                    _ => return Err(OriginFailure::Broken.into()),
+                },
             },
             Portion::Nothing(status) => self.deliver_nothing(object, status).await?,
             Portion::Unsatisfiable => self.deliver_unsatisfiable(object, is_head).await?,
@@ -314,7 +327,9 @@ impl<C: Client> Exchange<'_, C> {
         let (length, partial) = match &object.content {
             Content::Whole(body) => (body.known_len(), false),
             Content::Ranges(ranges) => (Some(ranges.complete_len()), true),
+            Content::File(_, length) => (Some(*length), false),
         };
+        let is_file = matches!(object.content, Content::File(..));
         let (Some(length), Some(specs)) = (length, self.asked_ranges(object)) else {
             return Portion::Whole;
         };
@@ -323,7 +338,9 @@ impl<C: Client> Exchange<'_, C> {
             0 => Portion::Unsatisfiable,
             1 => Portion::One(ranges.swap_remove(0)),
             _ if partial => Portion::Whole,
-            _ if object.whole().is_none_or(|body| !body.is_complete()) => Portion::Whole,
+            _ if !is_file && object.whole().is_none_or(|body| !body.is_complete()) => {
+                Portion::Whole
+            }
             _ => {
                 let total: u64 = ranges.iter().map(|range| range.end - range.start).sum();
                 if total > length {
@@ -405,6 +422,7 @@ impl<C: Client> Exchange<'_, C> {
         let length = match &object.content {
             Content::Whole(body) => body.known_len().unwrap_or(0),
             Content::Ranges(ranges) => ranges.complete_len(),
+            Content::File(_, length) => *length,
         };
         let mut extra = Vec::new();
         let unsatisfied = range::ContentRange {
@@ -454,6 +472,7 @@ impl<C: Client> Exchange<'_, C> {
                 let slices = ranges.slices_of(&wanted).map(Source::Slices);
                 (Some(ranges.complete_len()), slices)
             }
+            Content::File(file, length) => (Some(*length), Some(Source::File(Arc::clone(file)))),
         };
         let source = source.ok_or(OriginFailure::Broken)?;
         self.begin_partial(object);
@@ -468,6 +487,7 @@ impl<C: Client> Exchange<'_, C> {
         self.client.end_head(Framing::Length(length), true);
         match source {
             Source::Body(reader) => self.follow(object, reader, Some(length)).await,
+            Source::File(file) => self.send_file(&file, wanted).await,
             Source::Slices(slices) => {
                 for group in slices.chunks(MOST_SLICES) {
                     let group: Vec<&[u8]> = group.iter().map(|slice| &slice[..]).collect();
@@ -485,8 +505,12 @@ impl<C: Client> Exchange<'_, C> {
         object: &Arc<Object>,
         ranges: &[Range<u64>],
     ) -> Result<(), Failure> {
-        let body = object.whole().ok_or(OriginFailure::Broken)?;
-        let length = body.known_len().ok_or(OriginFailure::Broken)?;
+        let length = match &object.content {
+            Content::Whole(body) => body.known_len(),
+            Content::File(_, length) => Some(*length),
+            Content::Ranges(_) => None,
+        };
+        let length = length.ok_or(OriginFailure::Broken)?;
         let boundary = format!("forebay-{:016x}-{length:08x}", object.terms.response_ms);
         let head = object.parsed_head();
         let content_type = head.fields.get(FieldId::ContentType).map(<[u8]>::to_vec);
@@ -513,9 +537,15 @@ impl<C: Client> Exchange<'_, C> {
             .end_head(Framing::Length(parts + syntax as u64), true);
         for (range, part_head) in ranges.iter().zip(&part_heads) {
             send(self.client, self.snapshot, &[part_head]).await?;
-            let reader = body.reader(range.start).ok_or(OriginFailure::Broken)?;
-            self.follow(object, reader, Some(range.end - range.start))
-                .await?;
+            match &object.content {
+                Content::File(file, _) => self.send_file(file, range.clone()).await?,
+                _ => {
+                    let body = object.whole().ok_or(OriginFailure::Broken)?;
+                    let reader = body.reader(range.start).ok_or(OriginFailure::Broken)?;
+                    self.follow(object, reader, Some(range.end - range.start))
+                        .await?;
+                }
+            }
         }
         self.outcome.body_bytes = parts + syntax as u64;
         send(self.client, self.snapshot, &[&closing]).await
@@ -538,12 +568,26 @@ impl<C: Client> Exchange<'_, C> {
     }
 
     /// The fields that depend on the moment: Age, Via, Cache-Status.
+    ///
+    /// Of a file only the last: this server is its origin, and no cache before one.
     #[inline]
-    fn write_fields(&mut self, object: &Object) {
+    pub(crate) fn write_fields(&mut self, object: &Object) {
         let terms = &object.terms;
         let now_ms = self.now_ms();
         let out = self.client.head();
         out.extend_from_slice(&self.extra);
+        if self.outcome.varies_by_coding {
+            out.extend_from_slice(b"Vary: Accept-Encoding\r\n");
+        }
+        if object.stamp().is_some() {
+            if self.policy.cache_status {
+                out.extend_from_slice(
+                    &self.snapshot.via_and_status[self.snapshot.via_line.len()..],
+                );
+                self.outcome.end_cache_status(None, out);
+            }
+            return;
+        }
         let age_ms = terms.age_ms(now_ms);
         if self.outcome.part.is_from_cache() || age_ms >= 1000 {
             out.extend_from_slice(b"Age: ");

@@ -2,9 +2,12 @@
 //!
 //! ```text
 //!  Receive ─▶ Route ─▶ Lookup ─▶ Hit ───────────────────────────▶ Finish
+//!                │        │   (Rules ─▶ answered | Lookup, where a location has any)
+//!                │        │   (File ─▶ Hit | sent from disk | Lookup, where files are served)
 //!                │        ├─▶ Miss ─▶ (wait | Fetch) ─▶ Deliver ───▲
 //!                │        └─▶ Pass ─▶ Fetch ─────────▶ Deliver ────┤
 //!                ├─▶ Upgrade ─▶ tunnel ────────────────────────────┤
+//!                ├─▶ Join (a back end; the connection leaves HTTP) ┤
 //!                └─▶ Purge ────────────────────────────────────────┘
 //! ```
 //!
@@ -12,9 +15,12 @@
 //!
 //! - Receive: [`serve`], over `h1.rs`
 //! - Route: `route.rs`
+//! - Rules: `rules/`, where a location has any; before all that follows
+//! - File: `files/`, where a location has files; before Lookup
 //! - Lookup, Hit: here
 //! - Miss, Pass, Upgrade: `miss.rs`, with `fetch.rs`, and `arrive.rs` for what
 //!   becomes of the response (`partial.rs`, `invalidate.rs`, `fill.rs`, `relay.rs`)
+//! - Join: `join_step.rs`
 //! - Purge: `purge_step.rs`
 //! - Deliver: `deliver.rs`, with `recall.rs` for what lies on disk
 //! - Finish: here
@@ -26,6 +32,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use forebay_cache::purge::Verdict;
 use forebay_cache::terms::{Doubt, Serving};
 use forebay_cache::{Found, Object};
@@ -34,16 +41,20 @@ use forebay_http::Method;
 use forebay_http::cache_control::RequestDirectives;
 use forebay_http::fields::{FieldId, set};
 use forebay_http::framing::remove_hop_by_hop;
+use forebay_rules::Held as ClientPlace;
 use forebay_stats::{Counter, Timing};
 use forebay_upstream::{Pool, Stream};
 
 use crate::access::Record;
-use crate::answer;
+use crate::answer::{self, Answer};
+use crate::cgi;
 use crate::client::Client;
 use crate::failure::{Failure, Refused};
 use crate::fetch;
 use crate::forward::Peer;
 use crate::h1::{H1, Received};
+use crate::join_step;
+use crate::location::Location;
 use crate::moment::Moment;
 use crate::outcome::{Outcome, Part};
 use crate::purge_step::is_purge;
@@ -57,7 +68,9 @@ pub(crate) struct Exchange<'a, C> {
     pub(crate) client: &'a mut C,
     pub(crate) request: &'a mut Request,
     pub(crate) peer: Rc<Peer>,
-    pub(crate) site: usize,
+    /// What holds for it.
+    pub(crate) location: &'a Location,
+    /// The location's.
     pub(crate) policy: &'a Policy,
     /// The request's own terms; none unless the policy heeds them.
     pub(crate) directives: RequestDirectives,
@@ -71,11 +84,21 @@ pub(crate) struct Exchange<'a, C> {
     pub(crate) outcome: Outcome,
     /// Field lines for this client that the object does not have.
     pub(crate) extra: Vec<u8>,
+    /// Its place among the requests of its client at once.
+    pub(crate) held: Option<ClientPlace>,
+    /// What the rules put into the request, until it is in it.
+    pub(crate) request_lines: Option<Vec<(Vec<u8>, Vec<u8>)>>,
+    /// The page of an error, in place of those by status.
+    pub(crate) page: Option<(Arc<Bytes>, &'static str)>,
 }
 
 /// What comes next.
 #[derive(Debug)]
 pub(crate) enum Step {
+    /// Apply what the location says of requests before they are looked up.
+    Rules,
+    /// Look for a file; what is in memory of it must be looked at before it is used.
+    File(Option<Arc<Object>>),
     /// Look for it in the cache.
     Lookup,
     /// Answer with this object; a refresh behind the answer is due if it is stale.
@@ -86,6 +109,8 @@ pub(crate) enum Step {
     Pass(&'static str),
     /// Become a tunnel, if the origin agrees.
     Upgrade,
+    /// Become a connection of a pool: the client is a back end.
+    Join,
     /// Purge what the request says.
     Purge,
     /// Done; the connection is at the start of a message again.
@@ -113,14 +138,19 @@ impl Missing {
     }
 }
 
-/// Serves one client connection until it ends.
+/// Serves one client connection until it ends. `is_introduced`: it begins with a header of the
+/// PROXY protocol.
 pub(crate) async fn serve(
     worker: &Rc<Worker>,
     stream: Stream,
     peer: Option<SocketAddr>,
     number: u64,
+    is_introduced: bool,
 ) {
     let mut client = H1::new(worker, stream, peer, number);
+    if is_introduced && !client.receive_preface(&worker.snapshot()).await {
+        return;
+    }
     loop {
         if !client.wait(&worker.snapshot()).await {
             return;
@@ -128,6 +158,9 @@ pub(crate) async fn serve(
         let mut request = worker.take_request();
         let again = exchange(worker, &mut client, &mut request).await;
         worker.put_request(request);
+        if let Some(joining) = client.take_joining() {
+            return client.hand_over(*joining);
+        }
         if !again || !client.rest().await {
             return;
         }
@@ -156,19 +189,33 @@ async fn exchange(worker: &Rc<Worker>, client: &mut H1, request: &mut Request) -
         Received::Nothing => return false,
     };
     worker.stats.increment(Counter::Requests);
-    let routed = refused.map_or_else(|| request.route(&snapshot), Err);
-    let (site, policy) = match routed {
-        Ok(site) => (site, snapshot.policy(site, request.path())),
-        Err(_) => (usize::MAX, &snapshot.settings.cache.policy),
+    // A back end is for a pool, whatever host it names and whatever sites there are.
+    let joins = refused.is_none() && join_step::wants_to_join(&request.head, &snapshot);
+    let routed = match refused {
+        Some(refused) => Err(refused),
+        None if joins => {
+            request.forget_host();
+            request.target.clear();
+            Ok(usize::MAX)
+        }
+        None => request.route(&snapshot),
     };
+    let location = match routed {
+        Ok(_) if joins => snapshot.locations.nowhere(),
+        Ok(site) => snapshot
+            .locations
+            .find_for(site, &request.asked(&snapshot, &peer)),
+        Err(_) => snapshot.locations.nowhere(),
+    };
+    let routed = routed.and_then(|_| client.limit_body(location.body_limit(&snapshot.settings)));
     let mut exchange = Exchange {
         worker,
         snapshot: &snapshot,
         client,
         request,
         peer,
-        site,
-        policy,
+        location,
+        policy: &location.policy,
         directives: RequestDirectives::default(),
         started: moment,
         moment,
@@ -176,6 +223,9 @@ async fn exchange(worker: &Rc<Worker>, client: &mut H1, request: &mut Request) -
         asked_purges: 0,
         outcome: Outcome::default(),
         extra: Vec::new(),
+        held: None,
+        request_lines: None,
+        page: None,
     };
     if let Err(refused) = routed {
         let ended = Box::pin(exchange.refuse(refused)).await;
@@ -223,9 +273,12 @@ impl Exchange<'_, H1> {
             let done = match step {
                 Step::Lookup => Ok(self.lookup()),
                 Step::Hit(object, serving) => self.hit(object, serving).await,
+                Step::Rules => self.apply_rules().await,
+                Step::File(known) => self.file(known).await,
                 Step::Miss(missing) => self.miss(missing).await,
                 Step::Pass(why) => self.pass(why).await,
                 Step::Upgrade => self.upgrade().await,
+                Step::Join => self.join().await,
                 Step::Purge => self.purge().await,
                 Step::Finish => return Ok(()),
             };
@@ -242,6 +295,12 @@ impl Exchange<'_, H1> {
             Failure::Client(refused) => self.refuse(refused).await,
             Failure::Origin(failure) => {
                 self.outcome.detail = failure.reason();
+                if failure.status() == 503
+                    && let Ok(pool) = self.pool()
+                {
+                    let timeouts = &self.snapshot.settings.timeouts;
+                    self.outcome.retry_after_s = pool.retry_after_s(timeouts);
+                }
                 let refused = Refused::new(failure.status(), failure.reason());
                 self.refuse(refused).await
             }
@@ -250,13 +309,24 @@ impl Exchange<'_, H1> {
     }
 }
 
-impl<C: Client> Exchange<'_, C> {
-    /// Applies the policy to the request; decides whether it is a matter of the cache.
+impl<'a, C: Client> Exchange<'a, C> {
+    /// What comes after Route: the location's rules, where it has any.
     fn prepare(&mut self) -> Step {
+        match self.location.rules {
+            Some(_) => Step::Rules,
+            None => self.admit(),
+        }
+    }
+
+    /// Applies the policy to the request; decides whether it is a matter of the cache.
+    pub(crate) fn admit(&mut self) -> Step {
         let head = &mut self.request.head;
         self.request.secure = false;
         if head.fields.has_any(SPECIAL) {
             if crate::h1::wants_upgrade(head) {
+                if join_step::wants_to_join(head, self.snapshot) {
+                    return Step::Join;
+                }
                 self.request.filter_cookies(self.policy);
                 return Step::Upgrade;
             }
@@ -269,14 +339,24 @@ impl<C: Client> Exchange<'_, C> {
                 self.directives = self.request.directives();
             }
         }
+        if self.location.rules.is_some() {
+            self.edit_request();
+        }
+        if !self.request.head.method.is_get_or_head() && is_purge(&self.request.head.method) {
+            return Step::Purge;
+        }
+        match &self.location.files {
+            Some(place) => self.find_file(place),
+            None => self.without_file(),
+        }
+    }
+
+    /// What comes next where no file answers: the cache, or the origin past it.
+    pub(crate) fn without_file(&mut self) -> Step {
         if !self.request.head.method.is_get_or_head() {
-            if is_purge(&self.request.head.method) {
-                return Step::Purge;
-            }
             return Step::Pass("method");
         }
-        let has_rules = !self.snapshot.settings.sites[self.site].paths.is_empty();
-        if self.policy.pass || (has_rules && self.request.is_path_ambiguous()) {
+        if self.policy.pass || (self.location.by_path && self.request.is_path_ambiguous()) {
             return Step::Pass("bypass");
         }
         if self.client.has_more_body() {
@@ -378,21 +458,47 @@ impl<C: Client> Exchange<'_, C> {
             self.outcome
                 .write_cache_status(&self.snapshot.settings.server.name, None, &mut extra);
         }
-        self.request
-            .write_allow(self.snapshot, self.site, status, &mut extra);
+        if status == 405 && self.location.files.is_some() && self.location.pool.is_none() {
+            extra.extend_from_slice(b"Allow: GET, HEAD\r\n");
+        } else {
+            self.request
+                .write_allow(self.snapshot, self.location.site, status, &mut extra);
+        }
+        if self.outcome.retry_after_s > 0 {
+            let seconds = self.outcome.retry_after_s;
+            let seconds = itoa::Buffer::new().format(seconds).to_owned();
+            forebay_http::fields::write_line(&mut extra, b"Retry-After", seconds.as_bytes());
+        }
         let is_head = self.request.head.method == Method::Head;
-        if !matches!(status, 200 | 405 | 421 | 500..) || self.client.has_more_body() {
+        let was_understood = matches!(status, 200 | 401 | 403..=405 | 410 | 421 | 429 | 500..);
+        if !was_understood || self.client.has_more_body() {
             self.client.close_after();
         }
-        let body = answer::stage(
-            self.client,
-            self.snapshot,
-            self.now_ms(),
-            status,
-            why,
-            &extra,
-            is_head,
-        );
+        let body = match self.error_page(status) {
+            Some((page, kind)) => {
+                let answer = Answer {
+                    status,
+                    kind: Some(kind),
+                    lines: &extra,
+                    length: page.len() as u64,
+                };
+                answer::stage_answer(self.client, self.snapshot, self.now_ms(), &answer, is_head);
+                page
+            }
+            None => {
+                let now_ms = self.now_ms();
+                answer::stage(
+                    self.client,
+                    self.snapshot,
+                    now_ms,
+                    status,
+                    why,
+                    &extra,
+                    is_head,
+                )
+                .into()
+            }
+        };
         let body: &[u8] = if is_head { &[] } else { &body };
         fetch::send(self.client, self.snapshot, &[body]).await?;
         self.outcome.body_bytes = body.len() as u64;
@@ -445,7 +551,7 @@ impl<C: Client> Exchange<'_, C> {
 
     fn log(&self, connection: u64, duration_us: u64) {
         let (request, outcome) = (&self.request, &self.outcome);
-        let site = self.snapshot.settings.sites.get(self.site);
+        let site = self.location.site_of(&self.snapshot.settings);
         let record = Record {
             unix_ms: self.now_ms(),
             client: self.peer.address,
@@ -489,11 +595,20 @@ impl<C: Client> Exchange<'_, C> {
 
     /// Composes the cache key.
     pub(crate) fn write_key(&mut self) {
-        let site = &self.snapshot.settings.sites[self.site].name;
+        let site = self.location.site_of(&self.snapshot.settings);
+        let site = site.map_or("", |site| &site.name);
         self.request.write_key(self.policy, site);
     }
 
-    pub(crate) fn pool(&self) -> &Arc<Pool> {
-        self.snapshot.pool(self.site)
+    /// Who answers what the cache does not.
+    pub(crate) fn pool(&self) -> Result<&'a Arc<Pool>, Failure> {
+        const NOBODY: Refused = Refused::new(404, "nothing answers here");
+        let Location {
+            pool, php, service, ..
+        } = self.location;
+        if php.is_some() && cgi::is_for_php(self.worker, service, self.request) {
+            return php.as_ref().ok_or(Failure::Client(NOBODY));
+        }
+        pool.as_ref().ok_or(Failure::Client(NOBODY))
     }
 }

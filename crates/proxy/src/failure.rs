@@ -1,6 +1,7 @@
 //! What can go wrong in an exchange: who, what, and which status the client gets.
 
 use forebay_cache::flight::Lead;
+use forebay_cgi::fastcgi::RecordError;
 use forebay_http::chunked::ChunkError;
 use forebay_http::framing::FramingError;
 use forebay_http::head::HeadError;
@@ -33,6 +34,8 @@ pub(crate) enum OriginFailure {
     ClosedEarly,
     /// It broke the connection off within its response.
     Broken,
+    /// It is short of something and did not begin to work on the request (FastCGI).
+    Overloaded,
     /// It did not answer in time.
     TimedOut,
     /// It answered what must not be forwarded.
@@ -52,7 +55,10 @@ impl OriginFailure {
     pub(crate) fn status(self) -> u16 {
         match self {
             Self::TimedOut | Self::Connect(ConnectError::TimedOut) => 504,
-            Self::Connect(ConnectError::QueueTimedOut) => 503,
+            Self::Connect(
+                ConnectError::QueueTimedOut | ConnectError::QueueFull | ConnectError::NoServer,
+            )
+            | Self::Overloaded => 503,
             Self::Shared { status, .. } => status,
             _ => 502,
         }
@@ -61,16 +67,10 @@ impl OriginFailure {
     /// What happened, for the log and `Cache-Status`.
     pub(crate) fn reason(self) -> &'static str {
         match self {
-            Self::Connect(ConnectError::Unresolved) => "the origin's name does not resolve",
-            Self::Connect(ConnectError::Unreachable) => "the origin cannot be reached",
-            Self::Connect(ConnectError::TimedOut) => {
-                "the origin did not accept the connection in time"
-            }
-            Self::Connect(ConnectError::QueueTimedOut) => {
-                "no connection to the origin became free in time"
-            }
+            Self::Connect(error) => error.reason(),
             Self::ClosedEarly => "the origin closed the connection without an answer",
             Self::Broken => "the origin broke off its answer",
+            Self::Overloaded => "the application is overloaded",
             Self::TimedOut => "the origin did not answer in time",
             Self::Invalid(what) => what,
             Self::Shared { reason, .. } => reason,
@@ -124,6 +124,12 @@ impl From<FramingError> for OriginFailure {
     }
 }
 
+impl From<RecordError> for OriginFailure {
+    fn from(error: RecordError) -> Self {
+        Self::Invalid(error.message())
+    }
+}
+
 impl From<ChunkError> for OriginFailure {
     fn from(_: ChunkError) -> Self {
         Self::Invalid("malformed chunk")
@@ -134,18 +140,28 @@ impl From<ChunkError> for OriginFailure {
 pub(crate) fn reason_phrase(status: u16) -> &'static str {
     match status {
         200 => "OK",
+        204 => "No Content",
         206 => "Partial Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
         304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
         400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
         404 => "Not Found",
         405 => "Method Not Allowed",
         408 => "Request Timeout",
+        410 => "Gone",
         412 => "Precondition Failed",
         413 => "Content Too Large",
         414 => "URI Too Long",
         416 => "Range Not Satisfiable",
         417 => "Expectation Failed",
         421 => "Misdirected Request",
+        429 => "Too Many Requests",
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
         501 => "Not Implemented",

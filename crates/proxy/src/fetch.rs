@@ -1,26 +1,35 @@
-//! Asking the origin: a connection, the request, the head of its final response.
+//! Asking the origin: a connection, the request, the head of its final response; and asking again
+//! when that fails and the request can be repeated.
 //!
 //! ```text
 //!  connect ─▶ send, body and interim responses side by side ─▶ final head
-//!     │         └─ a reused connection that died before the first byte: once more
+//!     │         ├─ a reused connection that died before the first byte: a new one
+//!     │         ├─ what `retry_on` names: another server
+//!     │         └─ nothing for `hedge_after`: another server beside it, the first head counts
 //!     └─ the next server
 //! ```
+//!
+//! One request on one connection is in `talk.rs`, two at once are in `hedge.rs`.
 
+use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
+use forebay_config::settings::{RetryOn, Service};
 use forebay_http::framing::BodyLength;
-use forebay_http::{FieldId, Method};
-use forebay_stats::{Counter, OriginStats};
-use forebay_upstream::{Pool, acquire};
+use forebay_stats::Counter;
+use forebay_upstream::{Ask, Connection, Pool, ServerFailure, Tried, acquire};
 
+use crate::affinity::{self, Affinity};
+use crate::cgi::Asked;
 use crate::client::Client;
-use crate::failure::{Failure, OriginFailure, Refused};
-use crate::forward::{self, Changes, Peer};
+use crate::failure::{Failure, OriginFailure};
+use crate::forward::{Changes, Peer};
+use crate::hedge;
 use crate::origin::Origin;
 use crate::snapshot::Snapshot;
-use crate::timers::Elapsed;
+use crate::talk::Talk;
 use crate::upload::Upload;
 use crate::worker::{Request, Worker};
 
@@ -28,9 +37,13 @@ use crate::worker::{Request, Worker};
 pub(crate) struct Fetch<'a> {
     pub(crate) worker: &'a Rc<Worker>,
     pub(crate) snapshot: &'a Snapshot,
-    pub(crate) pool: &'a Pool,
+    pub(crate) pool: &'a Arc<Pool>,
     pub(crate) request: &'a Request,
+    /// What the site says of its applications, and of the request's class.
+    pub(crate) service: &'a Service,
     pub(crate) peer: &'a Peer,
+    /// What an application is told beside the request; `None` where HTTP is spoken.
+    pub(crate) cgi: Option<&'a Asked>,
     pub(crate) changes: &'a Changes,
     /// When it begins, in milliseconds since the epoch.
     pub(crate) now_ms: u64,
@@ -45,231 +58,187 @@ pub(crate) struct Fetched {
     pub(crate) length: BodyLength,
     /// The request's body, which may still be on its way.
     pub(crate) upload: Upload,
+    /// A line for this client that keeps it at its server. Never stored.
+    pub(crate) sticky: Option<Vec<u8>>,
 }
 
-/// How long a client that expects 100 is kept waiting for the origin's word.
-const CONTINUE_PATIENCE: Duration = Duration::from_secs(1);
+/// What was done for a fetch so far.
+pub(crate) struct Attempts<'a> {
+    affinity: Affinity<'a>,
+    pub(crate) tried: Tried,
+    /// Repeats, without connections that did not come about.
+    repeats: usize,
+    /// No idle connection is used any more.
+    fresh: bool,
+}
 
 /// Runs a fetch for a client, to whom interim responses go.
 pub(crate) async fn run(fetch: &Fetch<'_>, client: &mut impl Client) -> Result<Fetched, Failure> {
-    let Fetch {
-        worker,
-        snapshot,
-        pool,
-        request,
-        changes,
-        ..
-    } = *fetch;
-    let repeatable = request.head.method.is_idempotent();
-    let mut attempt = 0;
+    let settings = &fetch.snapshot.settings;
+    let mut attempts = Attempts {
+        affinity: Affinity::of(fetch.pool, fetch.request, fetch.peer, &settings.server),
+        tried: Tried::default(),
+        repeats: 0,
+        fresh: false,
+    };
     loop {
-        let connecting = acquire(
-            pool,
-            &worker.idle,
-            &snapshot.settings.timeouts,
-            fetch.now_ms,
-            attempt > 0,
+        let connection = connect(fetch, &mut attempts, client).await?;
+        let mut talk = Talk::begin(fetch, connection)?;
+        let ended = match hedge::delay(fetch) {
+            Some(delay) => hedge::run(&mut talk, delay, &mut attempts, client).await,
+            None => talk.run(client).await,
+        };
+        if attempts.again(fetch, &talk, &ended) {
+            continue;
+        }
+        let length = ended?;
+        return Ok(attempts.fetched(fetch, talk, length));
+    }
+}
+
+/// Gets a connection; gives up waiting for it when the client is gone.
+async fn connect(
+    fetch: &Fetch<'_>,
+    attempts: &mut Attempts<'_>,
+    client: &mut impl Client,
+) -> Result<Connection, Failure> {
+    let ask = attempts.ask(fetch, true);
+    let mut connecting = pin!(acquire(
+        fetch.pool,
+        &fetch.worker.idle,
+        &ask,
+        &mut attempts.tried
+    ));
+    let connected = std::future::poll_fn(|cx: &mut Context<'_>| {
+        if let Poll::Ready(connected) = connecting.as_mut().poll(cx) {
+            return Poll::Ready(connected.map_err(|error| OriginFailure::Connect(error).into()));
+        }
+        // Who waits with it for the same object takes over.
+        if client.poll_gone(cx) {
+            return Poll::Ready(Err(Failure::ClientGone));
+        }
+        Poll::Pending
+    })
+    .await;
+    if matches!(connected, Err(Failure::Origin(_))) {
+        fetch.worker.stats.increment(Counter::OriginErrors);
+    }
+    connected
+}
+
+impl<'a> Attempts<'a> {
+    /// What the pool is asked for; `wait`: in its queue, if need be.
+    pub(crate) fn ask<'f>(&self, fetch: &'f Fetch<'a>, wait: bool) -> Ask<'f>
+    where
+        'a: 'f,
+    {
+        Ask {
+            timeouts: &fetch.snapshot.settings.timeouts,
+            now_ms: fetch.now_ms,
+            priority: fetch.service.priority,
+            key: self.affinity.key,
+            sticky: self.affinity.sticky,
+            fresh: self.fresh,
+            ends: fetch.peer.ends,
+            wait,
+        }
+    }
+
+    /// Counts how one request on one connection ended, and decides whether there is another.
+    fn again(
+        &mut self,
+        fetch: &Fetch<'_>,
+        talk: &Talk<'_, '_>,
+        ended: &Result<BodyLength, Failure>,
+    ) -> bool {
+        let connection = talk.origin.connection();
+        let now = fetch.worker.now();
+        let waited_us = now.us.saturating_sub(talk.asked_us);
+        let reason = match ended {
+            Ok(_) => {
+                let status = talk.origin.head.status;
+                connection.answered(status, waited_us, now.unix_ms);
+                RetryOn::Status(status)
+            }
+            // The server had closed it, and perhaps before it saw the request.
+            Err(Failure::Origin(OriginFailure::ClosedEarly)) if talk.origin.is_reused() => {
+                self.fresh = true;
+                let again = self.may_repeat(fetch, talk);
+                if again {
+                    self.repeat(fetch, connection);
+                } else {
+                    count_failure(fetch, connection, OriginFailure::ClosedEarly, waited_us);
+                }
+                return again;
+            }
+            Err(Failure::Origin(failure)) => {
+                count_failure(fetch, connection, *failure, waited_us);
+                match failure {
+                    OriginFailure::TimedOut => RetryOn::Timeout,
+                    OriginFailure::Invalid(_) => RetryOn::Invalid,
+                    _ => RetryOn::Closed,
+                }
+            }
+            Err(_) => return false,
+        };
+        if !fetch.pool.settings.retry_on.contains(&reason) || !self.may_repeat(fetch, talk) {
+            return false;
+        }
+        self.tried.add(connection.server());
+        let now_ms = now.unix_ms;
+        let again = fetch.pool.has_other(&self.tried, now_ms) && fetch.pool.may_repeat(now_ms);
+        if again {
+            self.repeat(fetch, connection);
+        }
+        again
+    }
+
+    /// Whether the request can be sent once more (RFC 9110 section 9.2.2), and may.
+    fn may_repeat(&self, fetch: &Fetch<'_>, talk: &Talk<'_, '_>) -> bool {
+        fetch.request.head.method.is_idempotent()
+            && talk.upload.taken == 0
+            && self.repeats < fetch.pool.settings.retries
+    }
+
+    fn repeat(&mut self, fetch: &Fetch<'_>, failed: &Connection) {
+        self.repeats += 1;
+        fetch.worker.stats.increment(Counter::OriginRetries);
+        fetch.pool.count_retry();
+        failed.server().stats().retried();
+    }
+
+    fn fetched(&self, fetch: &Fetch<'_>, talk: Talk<'_, '_>, length: BodyLength) -> Fetched {
+        let Talk { origin, upload, .. } = talk;
+        let sticky = affinity::stay(
+            origin.connection(),
+            &origin.head.fields,
+            self.affinity.sticky,
+            fetch.request.secure,
+            fetch.worker.now_ms(),
         );
-        let connection = connecting.await.map_err(|error| {
-            worker.stats.increment(Counter::OriginErrors);
-            OriginFailure::Connect(error)
-        })?;
-        let mut head = worker.take_scratch();
-        forward::write_head(request, changes, snapshot, fetch.peer, &mut head);
-        let mut origin = Origin::new(worker, connection, head);
-        origin.frame_request(changes.body == Some(forward::BodyFraming::Chunked));
-        let upload = match changes.body {
-            Some(_) => Upload::new(changes.expect_continue),
-            None => Upload::empty(),
-        };
-        let mut talk = Talk {
-            fetch,
+        Fetched {
             origin,
+            length,
             upload,
-            continued: false,
-        };
-        let asked = worker.now();
-        match talk.run(client).await {
-            Ok(length) => {
-                let waited_us = worker.now().us - asked.us;
-                let stats = talk.origin.server_stats();
-                stats.answered(talk.origin.head.status, waited_us);
-                let Talk { origin, upload, .. } = talk;
-                return Ok(Fetched {
-                    origin,
-                    length,
-                    upload,
-                });
-            }
-            Err(Failure::Origin(OriginFailure::ClosedEarly))
-                if talk.origin.is_reused()
-                    && repeatable
-                    && talk.upload.taken == 0
-                    && attempt < pool.settings.retries =>
-            {
-                attempt += 1;
-                worker.stats.increment(Counter::OriginRetries);
-            }
-            Err(failure) => {
-                count_failure(worker, talk.origin.server_stats(), failure);
-                return Err(failure);
-            }
+            sticky,
         }
     }
 }
 
 /// Counts a failure of the origin, for all and for the server.
-fn count_failure(worker: &Worker, server: &OriginStats, failure: Failure) {
-    match failure {
-        Failure::Origin(OriginFailure::TimedOut) => {
-            worker.stats.increment(Counter::OriginTimeouts);
-            server.timeout();
-        }
-        Failure::Origin(failure) => {
-            let is_invalid = matches!(failure, OriginFailure::Invalid(_));
-            worker.stats.increment(if is_invalid {
-                Counter::OriginInvalid
-            } else {
-                Counter::OriginErrors
-            });
-            server.error();
-        }
-        _ => {}
-    }
-}
-
-/// One request on one connection, up to the head of the final response.
-struct Talk<'a, 'f> {
-    fetch: &'a Fetch<'f>,
-    origin: Box<Origin>,
-    upload: Upload,
-    continued: bool,
-}
-
-/// What a wait ended with.
-enum Event {
-    Uploaded,
-    Head,
-}
-
-impl Talk<'_, '_> {
-    /// Returns the framing of the final response.
-    async fn run(&mut self, client: &mut impl Client) -> Result<BodyLength, Failure> {
-        let Fetch {
-            snapshot, request, ..
-        } = *self.fetch;
-        let mut interim = 0;
-        loop {
-            match self.wait(client).await? {
-                Event::Uploaded => continue,
-                Event::Head if self.origin.head.status == 101 => break,
-                Event::Head if self.origin.head.status >= 200 => break,
-                Event::Head => {}
-            }
-            interim += 1;
-            if interim > snapshot.settings.limits.interim_responses {
-                return Err(OriginFailure::Invalid("too many interim responses").into());
-            }
-            self.interim(client).await?;
-        }
-        if self.origin.head.status == 101 && self.fetch.changes.upgrade.is_none() {
-            return Err(
-                OriginFailure::Invalid("a change of protocol that nobody asked for").into(),
-            );
-        }
-        let is_head = request.head.method == Method::Head;
-        let length = match self.origin.head.status {
-            101 => BodyLength::None,
-            _ => self.origin.begin_body(is_head, snapshot)?,
-        };
-        Ok(length)
-    }
-
-    /// Waits for the next head, while the request's body goes out.
-    async fn wait(&mut self, client: &mut impl Client) -> Result<Event, Failure> {
-        let timeouts = &self.fetch.snapshot.settings.timeouts;
-        loop {
-            let taken = self.upload.taken;
-            let limit = match () {
-                () if self.upload.is_held() => CONTINUE_PATIENCE,
-                () if self.upload.is_over() => timeouts.response_head,
-                () if self.upload.waits_for_client() => timeouts.request_body,
-                () => timeouts.request_body.max(timeouts.response_head),
-            };
-            let mut armed = false;
-            let waited = std::future::poll_fn(|cx| match self.poll(client, cx) {
-                Poll::Ready(event) => Poll::Ready(Ok(event)),
-                Poll::Pending if client.timer().poll_elapsed(cx, &mut armed, limit, false) => {
-                    Poll::Ready(Err(Elapsed))
-                }
-                Poll::Pending => Poll::Pending,
-            })
-            .await;
-            client.timer().disarm();
-            match waited {
-                Ok(event) => return event,
-                Err(_) if self.upload.is_held() => {
-                    // An origin that ignores the expectation would wait for ever.
-                    self.continue_client(client).await?;
-                }
-                Err(_) if self.upload.taken > taken => {}
-                Err(_) if self.upload.waits_for_client() => {
-                    return Err(Refused::new(408, "the request's body did not come in time").into());
-                }
-                Err(_) => return Err(OriginFailure::TimedOut.into()),
-            }
-        }
-    }
-
-    fn poll(
-        &mut self,
-        client: &mut impl Client,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<Event, Failure>> {
-        if !self.upload.is_over()
-            && let Poll::Ready(result) = self.upload.poll(client, &mut self.origin, cx)
-        {
-            return Poll::Ready(result.map(|()| Event::Uploaded));
-        }
-        if let Poll::Ready(head) = self.origin.poll_head(cx, self.fetch.snapshot) {
-            return Poll::Ready(head.map(|()| Event::Head).map_err(Failure::from));
-        }
-        if self.fetch.own && client.poll_gone(cx) {
-            return Poll::Ready(Err(Failure::ClientGone));
-        }
-        Poll::Pending
-    }
-
-    /// Passes an interim response on (RFC 9110 section 15.2).
-    async fn interim(&mut self, client: &mut impl Client) -> Result<(), Failure> {
-        let is_continue = self.origin.head.status == 100;
-        if is_continue {
-            if self.upload.is_held() {
-                self.continue_client(client).await?;
-            }
-            return Ok(());
-        }
-        if client.is_http10() {
-            return Ok(());
-        }
-        let head = &mut self.origin.head;
-        forebay_http::framing::remove_hop_by_hop(&mut head.fields);
-        head.fields.remove(FieldId::ContentLength);
-        let mut text = Vec::new();
-        forebay_cache::object::write_status_line(head.status, &head.reason, &mut text);
-        head.fields.write_to(&mut text);
-        client.stage_interim(&text);
-        flush(client, self.fetch.snapshot).await
-    }
-
-    async fn continue_client(&mut self, client: &mut impl Client) -> Result<(), Failure> {
-        self.upload.let_go();
-        if std::mem::replace(&mut self.continued, true) || client.is_http10() {
-            return Ok(());
-        }
-        client.stage_interim(b"HTTP/1.1 100 Continue\r\n");
-        flush(client, self.fetch.snapshot).await
-    }
+pub(crate) fn count_failure(
+    fetch: &Fetch<'_>,
+    connection: &Connection,
+    failure: OriginFailure,
+    waited_us: u64,
+) {
+    let (counter, kind) = match failure {
+        OriginFailure::TimedOut => (Counter::OriginTimeouts, ServerFailure::TimedOut),
+        OriginFailure::Invalid(_) => (Counter::OriginInvalid, ServerFailure::Error),
+        _ => (Counter::OriginErrors, ServerFailure::Error),
+    };
+    fetch.worker.stats.increment(counter);
+    connection.failed(kind, waited_us, fetch.worker.now_ms());
 }
 
 /// Writes what is staged for the client.
@@ -295,7 +264,8 @@ pub(crate) async fn end(
     in_time(client, snapshot, |client, cx| client.poll_end(cx, trailers)).await
 }
 
-async fn in_time<C: Client>(
+/// Writes in steps until `write` is ready, with the patience of [`send`].
+pub(crate) async fn in_time<C: Client>(
     client: &mut C,
     snapshot: &Snapshot,
     mut write: impl FnMut(&mut C, &mut Context<'_>) -> Poll<Result<(), Failure>>,

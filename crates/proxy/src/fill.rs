@@ -13,7 +13,6 @@ use forebay_cache::body::Writer;
 use forebay_cache::disk::Disk;
 use forebay_cache::{Object, index};
 use forebay_stats::Counter;
-use forebay_upstream::Pool;
 
 use crate::failure::OriginFailure;
 use crate::origin::Origin;
@@ -39,7 +38,6 @@ const MOST_UNWRITTEN: u64 = 4;
 pub(crate) struct Fill {
     pub(crate) worker: Rc<Worker>,
     pub(crate) snapshot: Rc<Held>,
-    pub(crate) pool: Arc<Pool>,
     pub(crate) origin: Box<Origin>,
     pub(crate) writer: Writer,
     pub(crate) object: Arc<Object>,
@@ -64,7 +62,6 @@ impl Fill {
                 let Self {
                     worker,
                     snapshot,
-                    pool,
                     origin,
                     mut writer,
                     object,
@@ -72,7 +69,7 @@ impl Fill {
                     tail,
                 } = self;
                 let now_ms = worker.now_ms();
-                origin.release(&pool, &snapshot, now_ms);
+                origin.release(&snapshot, now_ms);
                 writer.append(&tail);
                 let cache = worker.cache();
                 match (fate, cache.disk()) {

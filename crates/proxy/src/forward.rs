@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use forebay_config::settings::{Forwarded, Server};
+use forebay_config::settings::{Forwarded, HostSent, Server, ServerAddress};
 use forebay_http::fields::{FieldId, Fields, set, write_line};
 use forebay_http::{Method, negotiate};
+use forebay_upstream::{Connection, Ends};
 
 use crate::snapshot::Snapshot;
 use crate::worker::Request;
@@ -14,8 +15,10 @@ use crate::worker::Request;
 pub(crate) struct Peer {
     /// Absent on Unix sockets.
     pub(crate) address: Option<SocketAddr>,
+    /// Both ends of its connection, where they are known and an origin is told of them.
+    pub(crate) ends: Option<Ends>,
     /// Its IP address as text, written once for all requests of a connection.
-    text: Box<str>,
+    pub(crate) text: Box<str>,
 }
 
 impl Peer {
@@ -23,7 +26,19 @@ impl Peer {
         let text = address.map_or("unknown".into(), |peer| {
             peer.ip().to_canonical().to_string().into()
         });
-        Self { address, text }
+        Self {
+            address,
+            ends: None,
+            text,
+        }
+    }
+
+    /// As a proxy before us saw it.
+    pub(crate) fn introduced(ends: Ends) -> Self {
+        Self {
+            ends: Some(ends),
+            ..Self::new(Some(ends.source))
+        }
     }
 
     /// Whether what it says of other clients is believed.
@@ -83,9 +98,31 @@ const REPLACED: u64 = set(&[
     FieldId::XForwardedProto,
 ]);
 
+/// The client's own fields that are left out.
+pub(crate) fn left_out(changes: &Changes) -> u64 {
+    let conditions = if changes.unconditional { CONDITIONS } else { 0 };
+    let is_other_range = changes.whole || changes.range.is_some();
+    conditions | if is_other_range { RANGE } else { 0 }
+}
+
+/// The `Host` that a server is sent, as its pool says.
+pub(crate) fn host<'a>(request: &'a Request, connection: &'a Connection) -> &'a [u8] {
+    match &connection.pool().settings.host {
+        HostSent::Client => &request.authority,
+        HostSent::Fixed(host) => host.as_bytes(),
+        HostSent::Server => match connection.server().address() {
+            Some(ServerAddress::Tcp { host, port: 80 }) if !host.contains(':') => host.as_bytes(),
+            Some(ServerAddress::Tcp { .. }) => connection.server().label().as_bytes(),
+            // A socket and a back end that joined have no name that a web server could know.
+            _ => b"localhost",
+        },
+    }
+}
+
 /// Appends the head of the request; its hop-by-hop fields are gone already.
 pub(crate) fn write_head(
     request: &Request,
+    host: &[u8],
     changes: &Changes,
     snapshot: &Snapshot,
     peer: &Peer,
@@ -97,15 +134,9 @@ pub(crate) fn write_head(
     let asterisk = request.head.method == Method::Options && request.head.target == b"*";
     out.extend_from_slice(if asterisk { b"*" } else { &request.target });
     out.extend_from_slice(b" HTTP/1.1\r\nHost: ");
-    out.extend_from_slice(&request.authority);
+    out.extend_from_slice(host);
     out.extend_from_slice(b"\r\n");
-    let dropped = REPLACED
-        | if changes.unconditional { CONDITIONS } else { 0 }
-        | if changes.whole || changes.range.is_some() {
-            RANGE
-        } else {
-            0
-        };
+    let dropped = REPLACED | left_out(changes);
     if changes.normalize && fields.has(FieldId::AcceptEncoding) {
         fields.write_without(dropped | FieldId::AcceptEncoding.bit(), out);
         write_accept_encoding(fields, out);

@@ -11,6 +11,7 @@
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::ops::Range;
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -19,13 +20,15 @@ use forebay_http::RequestHead;
 use forebay_http::fields::FieldId;
 use forebay_http::framing::{self, BodyLength};
 use forebay_http::head::find_end;
+use forebay_rules::edits::HeadChanges;
 use forebay_stats::Counter;
-use forebay_upstream::Stream;
+use forebay_upstream::{Ends, Stream};
 
 use crate::buffer::Buffer;
 use crate::client::{Client, Framing};
 use crate::failure::{Failure, Refused};
 use crate::forward::Peer;
+use crate::join_step::{self, Joining};
 use crate::message::{Incoming, Outgoing, Piece};
 use crate::snapshot::Snapshot;
 use crate::timers::Timer;
@@ -58,6 +61,24 @@ pub(crate) struct H1 {
     /// Something was seen to follow the request: there is nothing more to watch for.
     watched: bool,
     broken: bool,
+    /// The client is a back end that was admitted: the connection is not HTTP any more.
+    joining: Option<Box<Joining>>,
+    /// What is changed in the head of the answer.
+    changes: Option<Box<HeadChanges>>,
+}
+
+/// Who the client is; with both ends of its connection, where some origin is told of them.
+fn introducible(worker: &Worker, stream: &Stream, address: Option<SocketAddr>) -> Peer {
+    let mut peer = Peer::new(address);
+    if worker.snapshot().introduces {
+        let local = stream.tcp().and_then(|stream| stream.local_addr().ok());
+        let ends = address.zip(local);
+        peer.ends = ends.map(|(source, destination)| Ends {
+            source,
+            destination,
+        });
+    }
+    peer
 }
 
 /// What came instead of, or as, a request.
@@ -79,9 +100,9 @@ impl H1 {
         number: u64,
     ) -> Self {
         Self {
+            peer: Rc::new(introducible(worker, &stream, peer)),
             worker: Rc::clone(worker),
             stream,
-            peer: Rc::new(Peer::new(peer)),
             number,
             timer: worker.timers.timer(),
             input: Buffer::new(&worker.buffers),
@@ -99,6 +120,8 @@ impl H1 {
             input_ended: false,
             watched: false,
             broken: false,
+            joining: None,
+            changes: None,
         }
     }
 
@@ -140,6 +163,42 @@ impl H1 {
         .await;
         timer.disarm();
         is_readable
+    }
+
+    /// Reads the header of the PROXY protocol, which stands before the first request of a
+    /// connection from a proxy. False: there is none, and the connection is of no use.
+    pub(crate) async fn receive_preface(&mut self, snapshot: &Snapshot) -> bool {
+        let limit = snapshot.settings.timeouts.request_head;
+        let mut armed = false;
+        let header = std::future::poll_fn(|cx| {
+            loop {
+                match forebay_preface::read(self.input.filled()) {
+                    Ok(Some(header)) => return Poll::Ready(Some(header)),
+                    Ok(None) => {}
+                    Err(error) => {
+                        tracing::warn!(client = ?self.peer.address, "connection closed: {error}");
+                        return Poll::Ready(None);
+                    }
+                }
+                match self.poll_fill(cx) {
+                    Poll::Ready(Ok(0)) | Poll::Ready(Err(_)) => return Poll::Ready(None),
+                    Poll::Ready(Ok(_)) => {}
+                    Poll::Pending => break,
+                }
+            }
+            match self.timer.poll_elapsed(cx, &mut armed, limit, false) {
+                true => Poll::Ready(None),
+                false => Poll::Pending,
+            }
+        })
+        .await;
+        self.timer.disarm();
+        let Some(header) = header else { return false };
+        self.input.consume(header.bytes);
+        if let Some(ends) = header.ends {
+            self.peer = Rc::new(Peer::introduced(ends));
+        }
+        true
     }
 
     /// Reads the head of a request.
@@ -220,6 +279,7 @@ impl H1 {
         self.lent = 0;
         self.body_read = 0;
         self.body_limit = limits.request_body_bytes;
+        self.changes = None;
         self.incoming = Incoming::none();
         let length = framing::request_body(&head.fields, head.http10).inspect_err(|_| {
             self.keep_alive.set(false);
@@ -230,14 +290,23 @@ impl H1 {
             return Ok(());
         }
         self.incoming = Incoming::new(length, limits.chunk_extension_bytes, limits.trailer_bytes);
-        if matches!(length, BodyLength::Length(bytes) if bytes > self.body_limit) {
-            return Err(Refused::new(413, "the request's body is too large"));
-        }
         Ok(())
+    }
+
+    /// Sets how many bytes the request's body may have.
+    pub(crate) fn limit_body(&mut self, bytes: u64) -> Result<(), Refused> {
+        self.body_limit = bytes;
+        match self.body_length {
+            BodyLength::Length(length) if length > bytes => {
+                Err(Refused::new(413, "the request's body is too large"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Prepares for the answer to what is not a request; the connection ends after it.
     pub(crate) fn begin_refusal(&mut self) {
+        self.changes = None;
         self.http10 = false;
         self.is_last = false;
         self.keep_alive.set(false);
@@ -327,6 +396,24 @@ impl H1 {
         (&mut self.stream, &mut self.input)
     }
 
+    /// The client was admitted as a back end: the connection is to be handed over.
+    pub(crate) fn leave_http(&mut self, joining: Joining) {
+        self.joining = Some(Box::new(joining));
+    }
+
+    /// What it was admitted for, if it was.
+    pub(crate) fn take_joining(&mut self) -> Option<Box<Joining>> {
+        self.joining.take()
+    }
+
+    /// Gives the connection to the pool. Whoever has sent something before it was asked to does
+    /// not know the protocol.
+    pub(crate) fn hand_over(self, joining: Joining) {
+        if self.input.is_empty() {
+            join_step::take_over(&self.worker, self.stream, joining);
+        }
+    }
+
     /// The tunnel has ended: nothing follows.
     pub(crate) fn end_tunnel(&mut self) {
         self.broken = true;
@@ -347,6 +434,10 @@ impl Client for H1 {
 
     fn is_http10(&self) -> bool {
         self.http10
+    }
+
+    fn local_address(&self) -> Option<SocketAddr> {
+        self.stream.tcp()?.local_addr().ok()
     }
 
     fn body_length(&self) -> BodyLength {
@@ -415,7 +506,17 @@ impl Client for H1 {
         self.output.unsent_head()
     }
 
+    fn change_head(&mut self, changes: HeadChanges) {
+        self.changes = Some(Box::new(changes));
+    }
+
     fn end_head(&mut self, framing: Framing, has_body: bool) {
+        if let Some(changes) = self.changes.take() {
+            let out = self.output.stage();
+            // What comes before are interim responses, which are whole.
+            let ended = memchr::memmem::rfind(out, b"\r\n\r\n");
+            changes.apply(out, ended.map_or(0, |at| at + 4));
+        }
         let chunked = framing == Framing::Stream && !self.http10;
         if framing == Framing::Stream && !chunked && has_body {
             self.keep_alive.set(false);
@@ -447,6 +548,20 @@ impl Client for H1 {
     fn poll_send(&mut self, cx: &mut Context<'_>, data: &[&[u8]]) -> Poll<Result<(), Failure>> {
         let sent = ready!(self.output.poll_send(&mut self.stream, cx, data));
         Poll::Ready(self.failed(sent))
+    }
+
+    fn poll_send_file(
+        &mut self,
+        cx: &mut Context<'_>,
+        file: BorrowedFd<'_>,
+        at: u64,
+        bytes: usize,
+    ) -> Poll<Result<usize, Failure>> {
+        ready!(self.poll_send(cx, &[]))?;
+        let sent = ready!(self.stream.poll_send_file(cx, file, at, bytes));
+        let sent = self.failed(sent)?;
+        self.output.total += sent as u64;
+        Poll::Ready(Ok(sent))
     }
 
     fn poll_end(

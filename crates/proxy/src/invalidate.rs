@@ -23,8 +23,10 @@ impl<C: Client> Exchange<'_, C> {
         let mut targets = vec![self.request.target.clone()];
         targets.extend(references.filter_map(|reference| self.resolve(reference)));
         for target in targets {
-            let policy = self.snapshot.policy(self.site, uri::split_path(&target).0);
-            let site = &self.snapshot.settings.sites[self.site].name;
+            let path = uri::split_path(&target).0;
+            let policy = self.snapshot.policy(self.location.site, path);
+            let site = self.location.site_of(&self.snapshot.settings);
+            let site = site.map_or("", |site| &site.name);
             let key = policy_key(self.request, policy, site, &target);
             let invalidated = cache.invalidate(&cache.key(&key));
             self.worker

@@ -12,6 +12,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 /// A bound socket that listens, not yet part of an event loop.
 #[derive(Debug)]
 pub(crate) struct Listener {
+    /// As configured; of an inherited socket its address.
+    pub(crate) configured: ListenAddress,
     /// As configured or inherited, with the real port.
     pub(crate) address: ListenAddress,
     socket: Bound,
@@ -45,9 +47,9 @@ pub(crate) fn bind(address: &ListenAddress, workers: usize) -> io::Result<Vec<Li
             for _ in 1..workers {
                 sockets.push(bind_tcp(real)?);
             }
-            let address = ListenAddress::Tcp(real);
             let listener = |socket| Listener {
-                address: address.clone(),
+                configured: address.clone(),
+                address: ListenAddress::Tcp(real),
                 socket: Bound::Tcp(socket),
             };
             Ok(sockets.into_iter().map(listener).collect())
@@ -118,6 +120,7 @@ fn share_unix(
     let clone = |_| {
         let socket = Bound::Unix(listener.try_clone()?);
         Ok(Listener {
+            configured: address.clone(),
             address: address.clone(),
             socket,
         })
@@ -136,6 +139,7 @@ pub(crate) fn share_tcp(
     let clone = |_| {
         let socket = Bound::Tcp(listener.try_clone()?);
         Ok(Listener {
+            configured: address.clone(),
             address: address.clone(),
             socket,
         })

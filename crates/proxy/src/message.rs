@@ -5,6 +5,7 @@ use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::task::{Context, Poll};
 
+use forebay_cgi::fastcgi::{MOST_STDIN_BYTES, write_stdin_head};
 use forebay_http::chunked::{self, ChunkError, Decoder, Event};
 use forebay_http::framing::BodyLength;
 use forebay_upstream::Stream;
@@ -104,7 +105,19 @@ impl Incoming {
     }
 }
 
-/// What is being written: bytes staged, then the slices given, framed as chunks if asked.
+/// How a body that is written is taken apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Frame {
+    /// As it is.
+    #[default]
+    Plain,
+    /// In chunks (RFC 9112 section 7.1).
+    Chunks,
+    /// In records of FastCGI's STDIN.
+    Records,
+}
+
+/// What is being written: bytes staged, then the slices given, framed if asked.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     staged: Vec<u8>,
@@ -112,8 +125,8 @@ pub(crate) struct Outgoing {
     staged_at: usize,
     /// How much of the slices given has been written.
     sent: usize,
-    chunked: bool,
-    /// The chunk head of the slices given is staged, or the end of the body is.
+    frame: Frame,
+    /// The head of the chunk or record of the slices given is staged.
     opened: bool,
     /// Bytes written since the start.
     pub(crate) total: u64,
@@ -140,14 +153,30 @@ impl Outgoing {
 
     /// What is staged, where it may as well be sent as a part of the body.
     pub(crate) fn unsent_head(&mut self) -> Option<&mut Vec<u8>> {
-        let is_apart = self.chunked || self.staged.is_empty() || self.staged_at + self.sent > 0;
+        let is_apart =
+            self.frame != Frame::Plain || self.staged.is_empty() || self.staged_at + self.sent > 0;
         (!is_apart).then_some(&mut self.staged)
     }
 
     /// From here on the body is written in chunks, or as it is.
     pub(crate) fn frame(&mut self, chunked: bool) {
-        self.chunked = chunked;
+        self.frame = if chunked { Frame::Chunks } else { Frame::Plain };
         self.opened = false;
+    }
+
+    /// From here on the body is written in records of FastCGI, of which each takes at most
+    /// [`MOST_STDIN_BYTES`].
+    pub(crate) fn frame_records(&mut self) {
+        self.frame = Frame::Records;
+        self.opened = false;
+    }
+
+    /// Bytes of the body that one call may be given.
+    pub(crate) fn most_at_once(&self) -> usize {
+        match self.frame {
+            Frame::Plain | Frame::Chunks => usize::MAX,
+            Frame::Records => MOST_STDIN_BYTES,
+        }
     }
 
     /// Whether everything staged is written.
@@ -170,8 +199,11 @@ impl Outgoing {
         data: &[&[u8]],
     ) -> Poll<io::Result<()>> {
         let bytes: usize = data.iter().map(|slice| slice.len()).sum();
-        if self.chunked && !self.opened && bytes > 0 {
-            chunked::write_chunk_head(&mut self.staged, bytes);
+        if self.frame != Frame::Plain && !self.opened && bytes > 0 {
+            match self.frame {
+                Frame::Records => write_stdin_head(&mut self.staged, bytes),
+                _ => chunked::write_chunk_head(&mut self.staged, bytes),
+            }
             self.opened = true;
         }
         if self.sent == 0 && self.staged_at == 0 && !self.staged.is_empty() && bytes <= COPIED_BYTES
@@ -198,7 +230,9 @@ impl Outgoing {
         self.staged.clear();
         (self.staged_at, self.sent) = (0, 0);
         if self.opened {
-            self.staged.extend_from_slice(b"\r\n");
+            if self.frame == Frame::Chunks {
+                self.staged.extend_from_slice(b"\r\n");
+            }
             self.opened = false;
         }
         Poll::Ready(Ok(()))
@@ -211,11 +245,14 @@ impl Outgoing {
         cx: &mut Context<'_>,
         trailers: Option<&[u8]>,
     ) -> Poll<io::Result<()>> {
-        if self.chunked {
-            self.staged.extend_from_slice(b"0\r\n");
-            self.staged.extend_from_slice(trailers.unwrap_or_default());
-            self.staged.extend_from_slice(b"\r\n");
-            self.chunked = false;
+        match std::mem::take(&mut self.frame) {
+            Frame::Plain => {}
+            Frame::Chunks => {
+                self.staged.extend_from_slice(b"0\r\n");
+                self.staged.extend_from_slice(trailers.unwrap_or_default());
+                self.staged.extend_from_slice(b"\r\n");
+            }
+            Frame::Records => write_stdin_head(&mut self.staged, 0),
         }
         self.poll_send(stream, cx, &[])
     }

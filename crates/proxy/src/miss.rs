@@ -10,11 +10,13 @@
 //!  else ─▶ relayed to this client alone
 //! ```
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use forebay_cache::flight::{Landing, Lead};
 use forebay_cache::{Object, Turn};
+use forebay_config::settings::Protocol;
 use forebay_http::Method;
 use forebay_http::fields::{FieldId, set};
 use forebay_http::framing::BodyLength;
@@ -280,19 +282,31 @@ impl<C: Client> Exchange<'_, C> {
     /// Sends the request to the origin and waits for the head of its response.
     pub(crate) async fn ask(&mut self, changes: &Changes, own: bool) -> Result<Fetched, Failure> {
         forebay_http::framing::remove_hop_by_hop(&mut self.request.head.fields);
+        self.edit_request();
         let asked = self.moment;
         self.asked_purges = self.worker.cache().purges().moment();
+        let pool = self.pool()?;
+        let mut changes = Cow::Borrowed(changes);
+        let cgi = match pool.settings.protocol {
+            Protocol::Http => None,
+            _ => Some(self.settle(pool, &mut changes).await?),
+        };
         let fetch = Fetch {
             worker: self.worker,
             snapshot: self.snapshot,
-            pool: self.snapshot.pool(self.site),
+            pool,
             request: self.request,
+            service: &self.location.service,
             peer: &self.peer,
-            changes,
+            cgi: cgi.as_ref(),
+            changes: &changes,
             now_ms: asked.unix_ms,
             own,
         };
         let fetched = fetch::run(&fetch, self.client).await;
+        if let Some(cgi) = cgi {
+            cgi.end(self.worker);
+        }
         self.moment = self.worker.now();
         let waited_us = self.moment.us - asked.us;
         self.outcome.upstream_us += waited_us;
@@ -358,7 +372,7 @@ impl<C: Client> Exchange<'_, C> {
             snapshot: Rc::clone(self.snapshot),
             request: self.request.copied(),
             peer: Rc::clone(&self.peer),
-            site: self.site,
+            location: self.location.number,
             known: Arc::clone(object),
             lead,
         };
@@ -437,7 +451,7 @@ pub(crate) fn changes_for(known: Option<&Object>, asks_range: bool) -> Changes {
             ));
             changes.if_range = known.strong_etag().map(<[u8]>::to_vec);
         }
-        forebay_cache::object::Content::Ranges(_) => {}
+        forebay_cache::object::Content::Ranges(_) | forebay_cache::object::Content::File(..) => {}
     }
     changes
 }

@@ -1,4 +1,10 @@
-//! HTTP/1.1 with an origin: one request out, its response in.
+//! One exchange with an origin, in the language of its pool: a request out, its response in.
+//!
+//! HTTP/1.1, FastCGI, SCGI and uwsgi differ in how a request is written, in what a response's head
+//! looks like and in how its body ends; everything else is here once.
+
+mod application;
+mod records;
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -8,11 +14,15 @@ use forebay_http::ResponseHead;
 use forebay_http::fields::{FieldId, Fields, each_member};
 use forebay_http::framing::{self, BodyLength};
 use forebay_stats::Counter;
-use forebay_upstream::{Connection, Pool};
+use forebay_upstream::{Connection, FirstAnswer};
 
 use crate::buffer::Buffer;
-use crate::failure::OriginFailure;
+use crate::cgi;
+use crate::failure::{Failure, OriginFailure};
+use crate::fetch::Fetch;
+use crate::forward::{self, BodyFraming};
 use crate::message::{Incoming, Outgoing, Piece};
+use crate::origin::records::Records;
 use crate::snapshot::Snapshot;
 use crate::timers::Timer;
 use crate::worker::Worker;
@@ -28,6 +38,9 @@ pub(crate) struct Origin {
     input: Buffer,
     output: Outgoing,
     incoming: Incoming,
+    speech: Speech,
+    /// The connection is new, and holds a process of the application or waits for one.
+    first: Option<FirstAnswer>,
     /// The response's head, once it is read.
     pub(crate) head: ResponseHead,
     /// Bytes of the response read so far.
@@ -40,9 +53,50 @@ pub(crate) struct Origin {
     pub(crate) request_sent: bool,
 }
 
+/// What the response is written in.
+#[derive(Debug)]
+enum Speech {
+    /// HTTP/1.1
+    Http,
+    /// SCGI and uwsgi: a head of CGI, and a body that ends with the connection.
+    Plain,
+    /// FastCGI
+    Records(Records),
+}
+
 impl Origin {
+    /// Stages the request of a fetch for this connection, in the language of its pool.
+    pub(crate) fn begin(fetch: &Fetch<'_>, connection: Connection) -> Result<Box<Self>, Failure> {
+        let Fetch {
+            worker, changes, ..
+        } = *fetch;
+        let pool = &fetch.pool.settings;
+        let keep = pool.idle_connections > 0;
+        let form = cgi::form(pool.protocol, keep);
+        let mut head = worker.take_scratch();
+        match (form, fetch.cgi) {
+            (Some(form), Some(asked)) => cgi::write_request(fetch, asked, form, &mut head)?,
+            _ => forward::write_head(
+                fetch.request,
+                forward::host(fetch.request, &connection),
+                changes,
+                fetch.snapshot,
+                fetch.peer,
+                &mut head,
+            ),
+        }
+        let mut origin = Self::new(worker, connection, head);
+        match form {
+            None => origin
+                .output
+                .frame(changes.body == Some(BodyFraming::Chunked)),
+            Some(form) => origin.speak(form, pool, changes.body.is_some()),
+        }
+        Ok(origin)
+    }
+
     /// Stages `request` (a head, with or without the start of its body) for this connection.
-    pub(crate) fn new(worker: &Rc<Worker>, connection: Connection, request: Vec<u8>) -> Box<Self> {
+    fn new(worker: &Rc<Worker>, connection: Connection, request: Vec<u8>) -> Box<Self> {
         worker.stats.increment(Counter::OriginRequests);
         worker.stats.increment(if connection.reused {
             Counter::OriginReuses
@@ -55,6 +109,8 @@ impl Origin {
             input: Buffer::new(&worker.buffers),
             output: Outgoing::new(request),
             incoming: Incoming::none(),
+            speech: Speech::Http,
+            first: None,
             head: worker.take_head(),
             received: 0,
             keep_alive: true,
@@ -68,9 +124,9 @@ impl Origin {
         self.connection.reused
     }
 
-    /// The server's own figures.
-    pub(crate) fn server_stats(&self) -> &forebay_stats::OriginStats {
-        self.connection.server().stats()
+    /// The connection, for the figures of its server.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     /// The server's address, for the log.
@@ -78,9 +134,9 @@ impl Origin {
         self.connection.server().label()
     }
 
-    /// Frames what is sent after the head.
-    pub(crate) fn frame_request(&mut self, chunked: bool) {
-        self.output.frame(chunked);
+    /// Bytes of the request's body that are written at once.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.output.most_at_once()
     }
 
     /// Writes what is staged and `data`.
@@ -114,11 +170,9 @@ impl Origin {
     ) -> Poll<Result<(), OriginFailure>> {
         loop {
             if !self.input.is_empty() {
-                let parsed = self
-                    .head
-                    .parse(self.input.filled(), &snapshot.response_limits)?;
-                if let Some(taken) = parsed {
-                    self.input.consume(taken);
+                let (taken, is_complete) = self.parse_head(snapshot)?;
+                self.input.consume(taken);
+                if is_complete {
                     return Poll::Ready(Ok(()));
                 }
             }
@@ -128,6 +182,22 @@ impl Origin {
                 _ => return Poll::Ready(Err(OriginFailure::Broken)),
             }
         }
+    }
+
+    /// Looks for a head in what was read. Returns the bytes to consume, and whether it is there.
+    fn parse_head(&mut self, snapshot: &Snapshot) -> Result<(usize, bool), OriginFailure> {
+        let (input, limits) = (self.input.filled(), &snapshot.response_limits);
+        let parsed = match &mut self.speech {
+            Speech::Http => self.head.parse(input, limits)?,
+            Speech::Plain => forebay_cgi::head::parse(&mut self.head, input, limits)?,
+            Speech::Records(records) => {
+                let server = self.connection.server().label();
+                return records
+                    .head(&mut self.head, input, limits, server)
+                    .inspect_err(|_| self.broken = true);
+            }
+        };
+        Ok((parsed.unwrap_or(0), parsed.is_some()))
     }
 
     fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
@@ -141,6 +211,11 @@ impl Origin {
         let read = ready!(self.connection.stream.poll_read(cx, space));
         let read = read.inspect_err(|_| self.broken = true)?;
         self.input.added(read);
+        if self.received == 0
+            && let Some(first) = self.first.take()
+        {
+            first.came(self.worker.now_ms());
+        }
         self.received += read as u64;
         self.broken |= read == 0;
         self.worker.stats.add(Counter::BytesFromOrigin, read as u64);
@@ -154,6 +229,9 @@ impl Origin {
         is_head: bool,
         snapshot: &Snapshot,
     ) -> Result<BodyLength, OriginFailure> {
+        if !matches!(self.speech, Speech::Http) {
+            return self.begin_cgi_body(is_head);
+        }
         let head = &mut self.head;
         let length = framing::response_body(&head.fields, head.http10, head.status, is_head)?;
         self.keep_alive = framing::keeps_alive(&head.fields, head.http10);
@@ -166,17 +244,26 @@ impl Origin {
 
     /// Whether the body has been read to its end.
     pub(crate) fn is_complete(&self) -> bool {
-        self.incoming.is_complete()
+        match &self.speech {
+            Speech::Records(records) => records.is_complete(),
+            _ => self.incoming.is_complete(),
+        }
     }
 
     /// The whole body, when it was read together with the head.
     pub(crate) fn body_at_hand(&self) -> Option<&[u8]> {
+        if let Speech::Records(records) = &self.speech {
+            return records.body_at_hand(self.input.filled());
+        }
         let left = self.incoming.known_left()?;
         self.input.filled().get(..usize::try_from(left).ok()?)
     }
 
     /// Takes what [`Origin::body_at_hand`] returned.
     pub(crate) fn take_body_at_hand(&mut self) {
+        if let Speech::Records(records) = &mut self.speech {
+            return records.take_body_at_hand(&mut self.input);
+        }
         if let Some(left) = self.incoming.known_left() {
             self.input.consume(left as usize);
             self.incoming = Incoming::none();
@@ -189,11 +276,17 @@ impl Origin {
         cx: &mut Context<'_>,
     ) -> Poll<Result<Option<Range<usize>>, OriginFailure>> {
         loop {
-            match self
-                .incoming
-                .next(self.input.filled())
-                .inspect_err(|_| self.broken = true)?
-            {
+            let next = match &mut self.speech {
+                Speech::Records(records) => {
+                    let server = self.connection.server().label();
+                    records.body(&mut self.input, server)
+                }
+                _ => self
+                    .incoming
+                    .next(self.input.filled())
+                    .map_err(OriginFailure::from),
+            };
+            match next.inspect_err(|_| self.broken = true)? {
                 Piece::Data(range) => return Poll::Ready(Ok(Some(range))),
                 Piece::End(consumed) => {
                     self.input.consume(consumed);
@@ -232,13 +325,19 @@ impl Origin {
         self.incoming.trailers()
     }
 
+    /// How long may pass between two reads of the body.
+    pub(crate) fn body_timeout(&self, snapshot: &Snapshot) -> std::time::Duration {
+        let own = self.connection.pool().settings.response_body_timeout;
+        own.unwrap_or(snapshot.settings.timeouts.response_body)
+    }
+
     /// Waits for the next bytes of the body for as long as the settings allow.
     pub(crate) async fn next_body(
         &mut self,
         timer: &Timer,
         snapshot: &Snapshot,
     ) -> Result<Option<Range<usize>>, OriginFailure> {
-        let limit = snapshot.settings.timeouts.response_body;
+        let limit = self.body_timeout(snapshot);
         let read = timer
             .within(limit, std::future::poll_fn(|cx| self.poll_body(cx)))
             .await;
@@ -246,12 +345,16 @@ impl Origin {
     }
 
     /// Ends the exchange: the connection is kept if it can carry another.
-    pub(crate) fn release(self: Box<Self>, pool: &Pool, snapshot: &Snapshot, now_ms: u64) {
+    pub(crate) fn release(mut self: Box<Self>, snapshot: &Snapshot, now_ms: u64) {
+        if self.wants_end() {
+            return self.await_end(snapshot);
+        }
         let reusable = self.keep_alive
             && !self.broken
             && self.request_sent
-            && self.incoming.is_complete()
-            && self.input.is_empty();
+            && self.is_complete()
+            && self.input.is_empty()
+            && !self.is_wanted_by_others(now_ms);
         let Self {
             worker,
             connection,
@@ -262,14 +365,9 @@ impl Origin {
         } = *self;
         worker.put_scratch(output.into_buffer());
         worker.put_head(head);
-        // An idle connection of one worker is of no use to another that waits for a slot.
-        let limited = pool.settings.max_connections.is_some();
-        if reusable && !(limited && snapshot.settings.server.workers > 1) {
-            let own_ms = snapshot.settings.timeouts.upstream_keep_alive.as_millis() as u64;
-            let until = now_ms + own_ms.min(patience_ms);
-            worker
-                .idle
-                .put(connection, pool.settings.idle_connections, until);
+        if reusable {
+            let timeouts = &snapshot.settings.timeouts;
+            worker.idle.keep(connection, timeouts, patience_ms, now_ms);
         }
     }
 

@@ -27,6 +27,8 @@ pub(crate) enum Part {
     HitForMiss,
     /// Not a matter of the cache.
     Pass,
+    /// A file, sent from where it lies.
+    File,
 }
 
 impl Part {
@@ -41,12 +43,13 @@ impl Part {
             Self::Miss => "miss",
             Self::HitForMiss => "hit-for-miss",
             Self::Pass => "pass",
+            Self::File => "file",
         }
     }
 
     pub(crate) fn counter(self) -> Option<Counter> {
         Some(match self {
-            Self::None => return None,
+            Self::None | Self::File => return None,
             Self::Hit => Counter::Hits,
             Self::Stale => Counter::HitsStale,
             Self::Revalidated => Counter::HitsRevalidated,
@@ -83,12 +86,16 @@ pub(crate) struct Outcome {
     pub(crate) detail: &'static str,
     /// Status sent to the client.
     pub(crate) status: u16,
+    /// When the client may ask again, for an error of ours that passes (`Retry-After`); 0: not said.
+    pub(crate) retry_after_s: u64,
     /// Bytes of the response's body that were sent.
     pub(crate) body_bytes: u64,
     /// Of these, those that were read from disk.
     pub(crate) disk_bytes: u64,
     /// The object was brought from disk into memory for this request.
     pub(crate) recalled: bool,
+    /// Another client may get another form of it, and its head does not say so.
+    pub(crate) varies_by_coding: bool,
     pub(crate) first_byte_us: u64,
     pub(crate) upstream: Option<Arc<str>>,
     pub(crate) upstream_us: u64,

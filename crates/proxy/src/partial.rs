@@ -118,7 +118,6 @@ impl<C: Client> Exchange<'_, C> {
         Fill {
             worker: Rc::clone(self.worker),
             snapshot: Rc::clone(self.snapshot),
-            pool: Arc::clone(self.pool()),
             origin: probe.origin,
             writer,
             object: Arc::clone(&object),

@@ -15,10 +15,11 @@
 
 use std::sync::Arc;
 
-use forebay_cache::purge::Expression;
-use forebay_http::Method;
+use forebay_cache::purge::{Expression, tag_words};
 use forebay_http::fields::FieldId;
+use forebay_http::{Method, bearer};
 
+use crate::access::escape::json;
 use crate::answer;
 use crate::client::Client;
 use crate::exchange::{Exchange, Step};
@@ -84,18 +85,12 @@ impl<C: Client> Exchange<'_, C> {
         let address = self.peer.address.map(|address| address.ip());
         let by_address =
             address.is_some_and(|ip| purge.allow.iter().any(|network| network.contains(ip)));
-        let bearer = self.request.head.fields.get(FieldId::Authorization);
-        let token = bearer.and_then(|value| {
-            let (scheme, token) = value.split_at_checked(7)?;
-            scheme.eq_ignore_ascii_case(b"bearer ").then_some(token)
-        });
-        by_address
-            || token.is_some_and(|token| {
-                purge
-                    .tokens
-                    .iter()
-                    .any(|known| is_same(known.as_bytes(), token))
-            })
+        let token = bearer::token(self.request.head.fields.all(FieldId::Authorization));
+        let is_known = |given| {
+            let mut known = purge.tokens.iter();
+            known.any(|token| bearer::is_secret(token.as_bytes(), given))
+        };
+        by_address || token.is_some_and(is_known)
     }
 
     fn field(&self, name: &str) -> Option<String> {
@@ -125,14 +120,13 @@ impl<C: Client> Exchange<'_, C> {
     }
 
     fn purge_target(&self) -> Result<PurgeTarget, NotPurged> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let tags: Vec<String> = TAG_FIELDS
             .iter()
             .filter_map(|name| self.field(name))
             .flat_map(|value| {
-                let words = value
-                    .split([' ', ',', '\t'])
-                    .filter(|word| !word.is_empty());
-                words.map(str::to_owned).collect::<Vec<_>>()
+                let words = tag_words(value.as_bytes());
+                words.map(text).collect::<Vec<_>>()
             })
             .collect();
         if !tags.is_empty() {
@@ -154,7 +148,6 @@ impl<C: Client> Exchange<'_, C> {
         if is_ban && !patterns.is_empty() {
             return matching(&patterns);
         }
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (host, target) = (text(&self.request.authority), text(&self.request.target));
         match self.field("X-Purge-Method").as_deref() {
             Some("regex") => Ok(PurgeTarget::Regex {
@@ -179,16 +172,12 @@ fn matching(patterns: &[(&str, String)]) -> Result<PurgeTarget, NotPurged> {
 
 /// What was done, as a line of JSON.
 fn said(done: &crate::purge::Purged) -> String {
-    let done_text = done.done.replace('\\', "\\\\").replace('"', "\\\"");
+    let mut text = br#"{"done": ""#.to_vec();
+    json(done.done.as_bytes(), &mut text);
     let count = match (done.objects, done.may_touch) {
         (Some(objects), _) => format!("\"objects\": {objects}"),
         (None, most) => format!("\"may_touch\": {}", most.unwrap_or(0)),
     };
-    format!("{{\"done\": \"{done_text}\", {count}}}\n")
-}
-
-/// Compares in a time that does not tell how much of it is right.
-fn is_same(known: &[u8], given: &[u8]) -> bool {
-    let differences = known.iter().zip(given).fold(0, |sum, (a, b)| sum | (a ^ b));
-    known.len() == given.len() && differences == 0
+    let text = String::from_utf8_lossy(&text);
+    format!("{text}\", {count}}}\n")
 }

@@ -28,7 +28,8 @@ pub(crate) struct Refresh {
     pub(crate) snapshot: Rc<Held>,
     pub(crate) request: Box<Request>,
     pub(crate) peer: Rc<Peer>,
-    pub(crate) site: usize,
+    /// Its number.
+    pub(crate) location: usize,
     pub(crate) known: Arc<Object>,
     pub(crate) lead: Lead,
 }
@@ -43,7 +44,7 @@ impl Refresh {
             timer: self.worker.timers.timer(),
             head: Vec::new(),
         };
-        let policy = self.snapshot.policy(self.site, self.request.path());
+        let location = self.snapshot.locations.get(self.location);
         let moment = self.worker.now();
         let mut exchange = Exchange {
             worker: &self.worker,
@@ -51,8 +52,8 @@ impl Refresh {
             client: &mut nobody,
             request: &mut self.request,
             peer: Rc::clone(&self.peer),
-            site: self.site,
-            policy,
+            location,
+            policy: &location.policy,
             directives: RequestDirectives::default(),
             started: moment,
             moment,
@@ -60,6 +61,9 @@ impl Refresh {
             asked_purges: 0,
             outcome: Outcome::default(),
             extra: Vec::new(),
+            held: None,
+            request_lines: None,
+            page: None,
         };
         // What is asked for is the object, whatever the request that found it stale wanted of it.
         let head = &mut exchange.request.head;

@@ -11,6 +11,7 @@ use forebay_http::fields::FieldId;
 use forebay_http::framing::BodyLength;
 
 use crate::client::{Client, Framing};
+use crate::coding::Encoder;
 use crate::exchange::Exchange;
 use crate::failure::{Failure, OriginFailure};
 use crate::fetch::{Fetched, flush};
@@ -25,11 +26,21 @@ pub(crate) async fn run<C: Client>(
     if exchange.client.wants_nothing() {
         return Ok(None);
     }
+    exchange.intercept(fetched.origin.head.status)?;
     let is_head = exchange.request.head.method == Method::Head;
-    exchange.begin_relay(&fetched, is_head).await?;
+    // A part that is kept is kept as it came.
+    let mut encoder = match capture {
+        None => exchange.begin_coding(&mut fetched),
+        Some(_) => None,
+    };
+    let is_coded = encoder.is_some();
+    exchange.begin_relay(&fetched, is_head, is_coded).await?;
     let budget = exchange.worker.cache().budget();
     let mut captured = capture.map(|most| Capture::new(budget, most));
-    let relayed = body(exchange, &mut fetched, &mut captured).await;
+    let relayed = match encoder.take() {
+        Some(encoder) if !is_head => coded_body(exchange, &mut fetched, encoder).await,
+        _ => body(exchange, &mut fetched, &mut captured).await,
+    };
     if let Err(failure) = relayed {
         exchange.outcome.detail = match failure {
             Failure::Origin(failure) => failure.reason(),
@@ -42,10 +53,8 @@ pub(crate) async fn run<C: Client>(
     }
     let trailers: Option<Box<[u8]>> = fetched.origin.trailers().map(Into::into);
     if fetched.upload.is_over() {
-        let pool = exchange.snapshot.pool(exchange.site);
-        fetched
-            .origin
-            .release(pool, exchange.snapshot, exchange.now_ms());
+        let now_ms = exchange.now_ms();
+        fetched.origin.release(exchange.snapshot, now_ms);
     }
     crate::fetch::end(exchange.client, exchange.snapshot, trailers.as_deref()).await?;
     Ok(captured.and_then(|capture| capture.kept))
@@ -66,6 +75,45 @@ async fn body<C: Client>(
         fetched.origin.consume(range.end);
     }
     Ok(())
+}
+
+/// Relays a body through an encoder.
+async fn coded_body<C: Client>(
+    exchange: &mut Exchange<'_, C>,
+    fetched: &mut Fetched,
+    mut encoder: Encoder,
+) -> Result<(), Failure> {
+    const FAILED: OriginFailure = OriginFailure::Invalid("the response could not be compressed");
+    // A body of unknown length may be one that somebody waits for piece by piece.
+    let is_stream = !matches!(fetched.length, BodyLength::Length(_));
+    while let Some(range) = next(exchange, fetched).await? {
+        encoder
+            .write(fetched.origin.body_bytes(range.clone()))
+            .and_then(|()| if is_stream { encoder.flush() } else { Ok(()) })
+            .map_err(|_| FAILED)?;
+        fetched.origin.consume(range.end);
+        send_coded(exchange, fetched, &encoder.take()).await?;
+    }
+    let last = encoder.finish().map_err(|_| FAILED)?;
+    send_coded(exchange, fetched, &last).await
+}
+
+async fn send_coded<C: Client>(
+    exchange: &mut Exchange<'_, C>,
+    fetched: &mut Fetched,
+    bytes: &[u8],
+) -> Result<(), Failure> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    exchange.outcome.body_bytes += bytes.len() as u64;
+    if fetched.upload.is_over() {
+        return crate::fetch::send(exchange.client, exchange.snapshot, &[bytes]).await;
+    }
+    send_during_upload(exchange, fetched, |exchange, _, cx| {
+        exchange.client.poll_send(cx, &[bytes])
+    })
+    .await
 }
 
 /// A copy of a body that passes, counted in the budget and given up when it grows too large.
@@ -105,16 +153,17 @@ async fn next<C: Client>(
     }
     let timeouts = &exchange.snapshot.settings.timeouts;
     let limit: Duration = if fetched.upload.is_over() {
-        timeouts.response_body
+        fetched.origin.body_timeout(exchange.snapshot)
     } else {
-        timeouts.response_body.max(timeouts.request_body)
+        let body_timeout = fetched.origin.body_timeout(exchange.snapshot);
+        body_timeout.max(timeouts.request_body)
     };
     let mut armed = false;
-    let mut taken = fetched.upload.taken;
+    let mut progress = fetched.upload.progress();
     let waiting = std::future::poll_fn(|cx| {
         poll_upload(exchange, fetched, cx)?;
-        if fetched.upload.taken > taken {
-            taken = fetched.upload.taken;
+        if fetched.upload.progress() > progress {
+            progress = fetched.upload.progress();
             armed = false;
         }
         if let Poll::Ready(read) = fetched.origin.poll_body(cx) {
@@ -163,13 +212,28 @@ async fn send<C: Client>(
         let bytes = fetched.origin.body_bytes(range);
         return crate::fetch::send(*client, snapshot, &[bytes]).await;
     }
-    // A client that reads only after it has sent everything must not be waited for.
+    send_during_upload(exchange, fetched, |exchange, fetched, cx| {
+        let bytes = fetched.origin.body_bytes(range.clone());
+        exchange.client.poll_send(cx, &[bytes])
+    })
+    .await
+}
+
+/// A client that reads only after it has sent everything must not be waited for.
+async fn send_during_upload<'e, C: Client>(
+    exchange: &mut Exchange<'e, C>,
+    fetched: &mut Fetched,
+    mut write: impl FnMut(
+        &mut Exchange<'e, C>,
+        &mut Fetched,
+        &mut Context<'_>,
+    ) -> Poll<Result<(), Failure>>,
+) -> Result<(), Failure> {
     let limit = exchange.snapshot.settings.timeouts.send;
     let timer = exchange.client.timer().another();
     let sending = std::future::poll_fn(|cx| {
         poll_upload(exchange, fetched, cx)?;
-        let bytes = fetched.origin.body_bytes(range.clone());
-        exchange.client.poll_send(cx, &[bytes])
+        write(exchange, fetched, cx)
     });
     timer
         .within(limit, sending)
@@ -196,7 +260,13 @@ fn poll_upload<C: Client>(
 
 impl<C: Client> Exchange<'_, C> {
     /// Status line, fields and framing of a response that is relayed.
-    async fn begin_relay(&mut self, fetched: &Fetched, is_head: bool) -> Result<(), Failure> {
+    /// A coded body is as long as it turns out.
+    async fn begin_relay(
+        &mut self,
+        fetched: &Fetched,
+        is_head: bool,
+        is_coded: bool,
+    ) -> Result<(), Failure> {
         let head = &fetched.origin.head;
         self.outcome.status = head.status;
         let now_ms = self.now_ms();
@@ -208,6 +278,9 @@ impl<C: Client> Exchange<'_, C> {
             out.extend_from_slice(b"Date: ");
             forebay_http::date::write(now_ms / 1000, out);
             out.extend_from_slice(b"\r\n");
+        }
+        if let Some(line) = &fetched.sticky {
+            out.extend_from_slice(line);
         }
         if self.policy.cache_status {
             out.extend_from_slice(&self.snapshot.via_and_status);
@@ -221,7 +294,7 @@ impl<C: Client> Exchange<'_, C> {
                 .flatten()
         };
         let framing = match fetched.length {
-            BodyLength::Length(bytes) => Framing::Length(bytes),
+            BodyLength::Length(bytes) if !is_coded => Framing::Length(bytes),
             BodyLength::None if is_head || head.status == 304 => {
                 stated().map_or(Framing::None, Framing::Length)
             }

@@ -6,6 +6,8 @@ use forebay_http::cache_control::RequestDirectives;
 use forebay_http::fields::{FieldId, each_member, set};
 use forebay_http::uri::{self, Target};
 use forebay_http::{Method, query};
+use forebay_rules::access;
+use forebay_rules::when::Asked;
 
 use crate::failure::Refused;
 use crate::forward::Peer;
@@ -51,6 +53,7 @@ impl Request {
         const BAD_HOST: Refused = Refused::new(400, "missing, repeated or malformed Host");
         const BAD_TARGET: Refused = Refused::new(400, "malformed request target");
         self.target.clear();
+        self.script.clear();
         let fields = &self.head.fields;
         let host = match fields.only(FieldId::Host) {
             Some(host) => host,
@@ -139,9 +142,34 @@ impl Request {
         Ok(())
     }
 
+    /// What path rules look at.
+    pub(crate) fn asked<'a>(&'a self, snapshot: &Snapshot, peer: &Peer) -> Asked<'a> {
+        let forwarded = self.head.fields.all(FieldId::XForwardedFor);
+        let trusted = &snapshot.settings.server.trusted_proxies;
+        let address = peer.address.map(|peer| peer.ip());
+        Asked {
+            method: self.head.method.as_bytes(),
+            target: &self.target,
+            fields: &self.head.fields,
+            client: match self.head.fields.has(FieldId::XForwardedFor) {
+                true => access::client(address, forwarded, trusted),
+                false => address,
+            },
+        }
+    }
+
     /// The path, without the query.
     pub(crate) fn path(&self) -> &[u8] {
         uri::split_path(&self.target).0
+    }
+
+    /// The path that an application's script is found by.
+    pub(crate) fn script_path(&self) -> &[u8] {
+        if self.script.is_empty() {
+            self.path()
+        } else {
+            &self.script
+        }
     }
 
     /// Whether the origin may take the path for another than the one that rules are matched
@@ -293,6 +321,7 @@ impl Request {
             authority: self.authority.clone(),
             secure: self.secure,
             target: self.target.clone(),
+            script: self.script.clone(),
             key: self.key.clone(),
         })
     }

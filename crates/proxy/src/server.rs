@@ -8,8 +8,8 @@
 
 use std::fmt;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -20,11 +20,14 @@ use forebay_cache::purge::BanLine;
 use forebay_config::Settings;
 use forebay_config::settings::ListenAddress;
 use forebay_stats::{Counter, Gauges, Registry};
+use forebay_upstream::{MemberState, Order as ServerOrder, Pool};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use crate::access::{AccessLog, Tail, TailError, TailFilter};
+use crate::join_step::Joined;
 use crate::listener::{self, Listener};
+use crate::names::{Asked, Resolver};
 use crate::snapshot::Snapshot;
 use crate::tier;
 use crate::worker::{self, Order, Shared};
@@ -33,9 +36,6 @@ use crate::worker::{self, Order, Shared};
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 /// After so many of these, what was purged is looked for in memory.
 const TIDY_AFTER: u32 = 5;
-
-/// How often names of servers are resolved again.
-const RESOLVE_EVERY: Duration = Duration::from_secs(30);
 
 /// A listening socket that another process opened.
 #[derive(Debug)]
@@ -66,6 +66,7 @@ struct Control {
     /// Sockets came from outside: a reload leaves the listeners alone.
     inherited: bool,
     draining: AtomicBool,
+    resolver: Resolver,
 }
 
 /// Why a server did not start.
@@ -117,10 +118,23 @@ pub struct PoolStatus {
     pub server: String,
     /// What its name resolves to.
     pub addresses: Vec<String>,
+    /// `up`, `draining`, `down` (the operator said so), `unhealthy` (active checks say so), `failed`
+    /// (it failed requests in a row) or `ejected` (it answers worse than others).
+    pub state: &'static str,
+    /// Its share, relative to the others'.
+    pub weight: u32,
+    /// Servers of a greater number are used only when none of a smaller one can be.
+    pub priority: u8,
+    /// Where it stands.
+    pub zone: Option<String>,
+    /// Requests it may be working on at once.
+    pub max_connections: Option<u64>,
     /// Requests it is working on.
     pub active: u64,
-    /// Whether it could not be reached lately.
+    /// Whether it is left out because it failed requests in a row.
     pub failed: bool,
+    /// Whether it is left out because it answers worse than others.
+    pub ejected: bool,
     /// Requests sent to it, repeats included.
     pub requests: u64,
     /// Connections opened to it.
@@ -131,6 +145,14 @@ pub struct PoolStatus {
     pub timeouts: u64,
     /// Its responses with a status of 500 or above.
     pub failures: u64,
+    /// Requests that had waited in the pool's queue before they were given to it.
+    pub waits: u64,
+    /// Requests of it that were given to another server or connection, because it failed them.
+    pub retries: u64,
+    /// Requests that were given to it because another server was slow.
+    pub hedges: u64,
+    /// How often it was left out because it answers worse than others.
+    pub ejections: u64,
     /// From a request to the head of its response, in microseconds: the mean.
     pub mean_us: u64,
     /// The same: what half of the responses did not exceed.
@@ -140,23 +162,47 @@ pub struct PoolStatus {
 }
 
 impl PoolStatus {
-    fn of(pool: &str, server: &forebay_upstream::Server, now_ms: u64) -> Self {
+    fn of(pool: &Pool, member: &MemberState, now_ms: u64) -> Self {
+        let server = &member.server;
         let figures = server.stats().snapshot();
         Self {
-            pool: pool.to_owned(),
+            pool: pool.name.clone(),
             server: server.label().to_string(),
             addresses: server.addresses().iter().map(ToString::to_string).collect(),
+            state: state_of(server, now_ms),
+            weight: member.weight,
+            priority: member.priority,
+            zone: member.zone.clone(),
+            max_connections: server.limit(),
             active: server.active(),
             failed: server.is_failed(now_ms),
+            ejected: server.is_ejected(now_ms),
             requests: figures.requests,
             connects: figures.connects,
             errors: figures.errors,
             timeouts: figures.timeouts,
             failures: figures.failures,
+            waits: figures.waits,
+            retries: figures.retries,
+            hedges: figures.hedges,
+            ejections: figures.ejections,
             mean_us: figures.first_byte.mean(),
             p50_us: figures.first_byte.percentile(50.0),
             p99_us: figures.first_byte.percentile(99.0),
         }
+    }
+}
+
+/// Why a server gets requests, or gets none, in one word.
+fn state_of(server: &forebay_upstream::Server, now_ms: u64) -> &'static str {
+    match server.order() {
+        ServerOrder::Removed => "removed",
+        ServerOrder::Down => "down",
+        ServerOrder::Drain => "draining",
+        ServerOrder::Up if !server.is_healthy() => "unhealthy",
+        ServerOrder::Up if server.is_failed(now_ms) => "failed",
+        ServerOrder::Up if server.is_ejected(now_ms) => "ejected",
+        ServerOrder::Up => "up",
     }
 }
 
@@ -184,9 +230,12 @@ impl Server {
             connections: AtomicUsize::new(0),
             next_connection: AtomicU64::new(1),
             upstream_idle: AtomicUsize::new(0),
+            joined: Joined::default(),
             started: Instant::now(),
         });
-        resolve(&shared);
+        let resolver = start_resolver(&shared).map_err(StartError::Thread)?;
+        // What failed is in the log.
+        resolver.settle();
         watch_origins(&shared);
         let mut threads = Vec::new();
         let mut orders = Vec::new();
@@ -201,11 +250,13 @@ impl Server {
             listening: Mutex::default(),
             inherited: from_outside,
             draining: AtomicBool::new(false),
+            resolver,
         });
         listeners
             .into_iter()
             .for_each(|(address, bound)| control.hand_out(address, bound));
-        spawn_resolver(&control).map_err(StartError::Thread)?;
+        let watched = pools(&Arc::downgrade(&shared));
+        forebay_health::start(watched).map_err(StartError::Thread)?;
         spawn_tidier(&control).map_err(StartError::Thread)?;
         if let Some(disk) = shared.cache.disk() {
             disk.start(&shared.cache).map_err(StartError::Thread)?;
@@ -264,6 +315,17 @@ impl Handle {
         &self.control.shared
     }
 
+    /// The pool of this name in the configuration in force.
+    pub fn pool(&self, name: &str) -> Option<Arc<forebay_upstream::Pool>> {
+        self.control
+            .shared
+            .snapshot
+            .load()
+            .pools
+            .get(name)
+            .map(Arc::clone)
+    }
+
     /// The addresses it listens on, with the real ports.
     pub fn addresses(&self) -> Vec<ListenAddress> {
         self.control
@@ -311,9 +373,8 @@ impl Handle {
         let snapshot = self.control.shared.snapshot.load();
         let now_ms = worker::unix_ms();
         let pools = snapshot.pools.iter().flat_map(|pool| {
-            pool.servers()
-                .iter()
-                .map(|server| PoolStatus::of(&pool.name, server, now_ms))
+            let members = pool.members().into_iter();
+            members.map(move |member| PoolStatus::of(pool, &member, now_ms))
         });
         ServerStatus {
             listening: self.addresses(),
@@ -381,13 +442,13 @@ impl Control {
             .reload_log(&settings, &before)
             .map_err(ReloadError::AccessLog)?;
         let snapshot = Snapshot::new(settings, Some(&before));
-        warnings.extend(snapshot.pools.resolve());
         self.shared
             .cache
             .budget()
             .set_limit(snapshot.settings.cache.memory);
         let snapshot = Arc::new(snapshot);
         self.shared.snapshot.store(Arc::clone(&snapshot));
+        warnings.extend(self.resolver.settle());
         let old_log = log.map(|log| self.shared.log.swap(log));
         self.shared.generation.fetch_add(1, Relaxed);
         new.into_iter()
@@ -508,12 +569,6 @@ fn event_loop() -> io::Result<tokio::runtime::LocalRuntime> {
         .build_local(tokio::runtime::LocalOptions::default())
 }
 
-fn resolve(shared: &Shared) {
-    for failure in shared.snapshot.load().pools.resolve() {
-        tracing::warn!("{failure}");
-    }
-}
-
 /// Lets the counters show those of each server of the configuration in force.
 fn watch_origins(shared: &Arc<Shared>) {
     let watched = Arc::downgrade(shared);
@@ -521,22 +576,32 @@ fn watch_origins(shared: &Arc<Shared>) {
         let figures = |shared: Arc<Shared>| shared.snapshot.load().pools.figures(worker::unix_ms());
         watched.upgrade().map_or_else(Vec::new, figures)
     });
+    let watched = Arc::downgrade(shared);
+    shared.registry.watch_pools(move || {
+        let figures = |shared: Arc<Shared>| shared.snapshot.load().pools.pool_figures();
+        watched.upgrade().map_or_else(Vec::new, figures)
+    });
 }
 
-/// Names are resolved beside the workers, for as long as the server is there.
-fn spawn_resolver(control: &Arc<Control>) -> io::Result<JoinHandle<()>> {
-    let control = Arc::downgrade(control);
-    std::thread::Builder::new()
-        .name("resolver".into())
-        .spawn(move || {
-            loop {
-                std::thread::sleep(RESOLVE_EVERY);
-                match control.upgrade() {
-                    Some(control) if !control.draining.load(Relaxed) => resolve(&control.shared),
-                    _ => return,
-                }
-            }
+/// The pools in force, for as long as the server is there.
+fn pools(shared: &Weak<Shared>) -> impl Fn() -> Option<Vec<Arc<Pool>>> + Send + use<> {
+    let shared = Weak::clone(shared);
+    move || {
+        let snapshot = shared.upgrade()?.snapshot.load_full();
+        Some(snapshot.pools.iter().map(Arc::clone).collect())
+    }
+}
+
+fn start_resolver(shared: &Arc<Shared>) -> io::Result<Resolver> {
+    let shared = Arc::downgrade(shared);
+    let pools = pools(&shared);
+    Resolver::start(move || {
+        let snapshot = shared.upgrade()?.snapshot.load_full();
+        Some(Asked {
+            pools: pools()?,
+            resolvers: snapshot.settings.server.resolvers.clone(),
         })
+    })
 }
 
 impl Shared {

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use forebay_cache::Limits as CacheLimits;
 use forebay_config::Settings;
 use forebay_config::settings::Policy;
-use forebay_http::glob;
 use forebay_http::head::HeadLimits;
-use forebay_upstream::{Pool, Pools};
+use forebay_upstream::Pools;
+
+use crate::location::Locations;
 
 /// Settings and what follows from them.
 #[derive(Debug)]
@@ -29,7 +30,9 @@ pub(crate) struct Snapshot {
     pub(crate) via_and_status: Vec<u8>,
     /// How this cache tells origins that it heeds Surrogate-Control; empty where it does not.
     pub(crate) capability_line: Vec<u8>,
-    site_pools: Vec<Arc<Pool>>,
+    pub(crate) locations: Locations,
+    /// Some origin is told of clients by the PROXY protocol.
+    pub(crate) introduces: bool,
     exact: HashMap<Box<[u8]>, usize>,
     /// `.shop.example` of `*.shop.example`; the longest first.
     suffixes: Vec<(Box<[u8]>, usize)>,
@@ -74,7 +77,11 @@ impl Snapshot {
             via_and_status: format!("Via: 1.1 {0}\r\nCache-Status: {0}", settings.server.name)
                 .into_bytes(),
             capability_line: capability_line(&settings),
-            site_pools: Vec::new(),
+            introduces: settings
+                .pools
+                .values()
+                .any(|pool| pool.proxy_protocol.is_some()),
+            locations: Locations::new(&settings, &pools, previous.map(|own| &own.locations)),
             exact: HashMap::new(),
             suffixes: Vec::new(),
             fallback: None,
@@ -87,10 +94,6 @@ impl Snapshot {
 
     fn index_sites(&mut self) {
         for (at, site) in self.settings.sites.iter().enumerate() {
-            // The configuration's check has seen that every pool exists.
-            if let Some(pool) = self.pools.get(&site.pool) {
-                self.site_pools.push(Arc::clone(pool));
-            }
             if site.hosts.is_empty() {
                 self.fallback.get_or_insert(at);
             }
@@ -121,19 +124,17 @@ impl Snapshot {
         by_suffix.map(|(_, site)| *site).or(self.fallback)
     }
 
-    pub(crate) fn pool(&self, site: usize) -> &Arc<Pool> {
-        &self.site_pools[site]
+    /// The value of `Surrogate-Capability`, where origins are told.
+    pub(crate) fn capability(&self) -> Option<&[u8]> {
+        let value = self
+            .capability_line
+            .strip_prefix(b"Surrogate-Capability: ")?;
+        value.strip_suffix(b"\r\n")
     }
 
     /// The policy for a path of a site.
-    #[inline]
     pub(crate) fn policy(&self, site: usize, path: &[u8]) -> &Policy {
-        let site = &self.settings.sites[site];
-        let rule = site
-            .paths
-            .iter()
-            .find(|rule| glob::path_matches(rule.pattern.as_bytes(), path));
-        rule.map_or(&site.policy, |rule| &rule.policy)
+        &self.locations.find(site, path).policy
     }
 }
 
@@ -152,13 +153,16 @@ fn capability_line(settings: &Settings) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_config::settings::{PathRule, Pool as PoolSettings, Site};
+    use forebay_config::settings::{PathRule, Pool as PoolSettings, Service, Site, When};
 
     fn site(name: &str, hosts: &[&str], paths: Vec<PathRule>) -> Site {
         Site {
             name: name.into(),
             hosts: hosts.iter().map(|host| (*host).into()).collect(),
-            pool: "app".into(),
+            service: Service {
+                pool: Some("app".into()),
+                ..Service::default()
+            },
             methods: Vec::new(),
             policy: Policy::default(),
             paths,
@@ -170,7 +174,11 @@ mod tests {
         let mut settings = Settings::default();
         settings.pools.insert("app".into(), PoolSettings::default());
         let rule = PathRule {
-            pattern: "/img/*".into(),
+            when: When {
+                pattern: Some("/img/*".into()),
+                ..When::default()
+            },
+            service: Service::default(),
             policy: Policy {
                 pass: true,
                 ..Policy::default()

@@ -1,10 +1,12 @@
 //! The request's body on its way from client to origin, at the pace of both.
 
 use std::ops::Range;
+use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
+use crate::cgi::Spool;
 use crate::client::Client;
-use crate::failure::Failure;
+use crate::failure::{Failure, Refused};
 use crate::origin::Origin;
 
 /// Where the body stands.
@@ -14,14 +16,30 @@ pub(crate) struct Upload {
     /// Bytes taken from the client.
     pub(crate) taken: u64,
     trailers: Option<Box<[u8]>>,
+    stored: Option<Box<Stored>>,
 }
+
+/// A body that is here already.
+#[derive(Debug)]
+struct Stored {
+    spool: Rc<Spool>,
+    /// Bytes of it that were written.
+    at: u64,
+    /// Room for those that are read from disk.
+    piece: Vec<u8>,
+}
+
+/// What cannot be read back was kept for nothing.
+const LOST: Refused = Refused::new(500, "the request's body cannot be read again");
 
 #[derive(Debug, PartialEq, Eq)]
 enum State {
     /// The client waits for a word before it sends.
     Held,
     Reading,
-    /// These bytes of the client's buffer are being written.
+    /// What is stored of it is being written.
+    Replaying,
+    /// These bytes of the client's buffer are being written, some at a time.
     Writing(Range<usize>),
     Ending,
     Done,
@@ -37,6 +55,21 @@ impl Upload {
             state,
             taken: 0,
             trailers: None,
+            stored: None,
+        }
+    }
+
+    /// A body that was taken from the client before.
+    pub(crate) fn stored(spool: &Rc<Spool>) -> Self {
+        let stored = Stored {
+            spool: Rc::clone(spool),
+            at: 0,
+            piece: Vec::new(),
+        };
+        Self {
+            state: State::Replaying,
+            stored: Some(Box::new(stored)),
+            ..Self::empty()
         }
     }
 
@@ -46,6 +79,7 @@ impl Upload {
             state: State::Ending,
             taken: 0,
             trailers: None,
+            stored: None,
         }
     }
 
@@ -72,6 +106,11 @@ impl Upload {
     /// Whether it is the client that is waited for.
     pub(crate) fn waits_for_client(&self) -> bool {
         self.state == State::Reading
+    }
+
+    /// Bytes of the body that went on, for who asks whether anything does.
+    pub(crate) fn progress(&self) -> u64 {
+        self.taken + self.stored.as_ref().map_or(0, |stored| stored.at)
     }
 
     /// Moves the body on. Only the client's failures are errors: an origin that
@@ -104,7 +143,15 @@ impl Upload {
                     }
                 },
                 State::Writing(range) => {
-                    let sent = ready!(origin.poll_send(cx, &[client.body_bytes(range.clone())]));
+                    let piece_end = range
+                        .end
+                        .min(range.start.saturating_add(origin.most_at_once()));
+                    let piece = client.body_bytes(range.start..piece_end);
+                    let sent = ready!(origin.poll_send(cx, &[piece]));
+                    if sent.is_ok() && piece_end < range.end {
+                        self.state = State::Writing(piece_end..range.end);
+                        continue;
+                    }
                     client.consume_body(range.end);
                     self.state = if sent.is_ok() {
                         State::Reading
@@ -112,6 +159,7 @@ impl Upload {
                         State::Refused
                     };
                 }
+                State::Replaying => self.state = ready!(self.poll_replay(origin, cx))?,
                 State::Ending => {
                     let sent = ready!(origin.poll_end(cx, self.trailers.as_deref()));
                     self.state = if sent.is_ok() {
@@ -122,6 +170,28 @@ impl Upload {
                 }
             }
         }
+    }
+
+    /// Writes some of what is stored; returns the state after it.
+    fn poll_replay(
+        &mut self,
+        origin: &mut Origin,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<State, Failure>> {
+        let Some(Stored { spool, at, piece }) = self.stored.as_deref_mut() else {
+            return Poll::Ready(Ok(State::Ending));
+        };
+        let bytes = spool.read(*at, piece).map_err(|_| LOST)?;
+        let part = &bytes[..bytes.len().min(origin.most_at_once())];
+        if part.is_empty() {
+            return Poll::Ready(Ok(State::Ending));
+        }
+        let sent = ready!(origin.poll_send(cx, &[part]));
+        *at += part.len() as u64;
+        Poll::Ready(Ok(match sent {
+            Ok(()) => State::Replaying,
+            Err(_) => State::Refused,
+        }))
     }
 
     fn take(&mut self, piece: Option<Range<usize>>, client: &impl Client) {

@@ -16,12 +16,16 @@ use forebay_cache::body::Body;
 use forebay_config::settings::ListenAddress;
 use forebay_http::{RequestHead, ResponseHead};
 use forebay_stats::{Counter, Registry, WorkerStats};
-use forebay_upstream::{Idle, Stream};
+use forebay_upstream::{Local, Stream};
 use tokio::sync::{Notify, mpsc};
 
 use crate::access::{AccessLog, WorkerLog};
 use crate::buffer::Buffers;
+use crate::cgi::Scripts;
+use crate::coding::Encoders;
 use crate::exchange;
+use crate::files::Absent;
+use crate::join_step::Joined;
 use crate::listener::{Accepted, Listener};
 use crate::moment::{Clock, Moment};
 use crate::snapshot::{Held, Snapshot};
@@ -38,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) connections: AtomicUsize,
     pub(crate) next_connection: AtomicU64,
     pub(crate) upstream_idle: AtomicUsize,
+    /// Back ends that have joined pools.
+    pub(crate) joined: Joined,
     pub(crate) started: Instant,
 }
 
@@ -58,7 +64,12 @@ pub(crate) struct Worker {
     pub(crate) stats: Arc<WorkerStats>,
     pub(crate) timers: Rc<Timers>,
     pub(crate) buffers: Rc<Buffers>,
-    pub(crate) idle: Idle,
+    pub(crate) idle: Local,
+    /// Which scripts of applications there are.
+    pub(crate) scripts: Scripts,
+    /// Where there is no file.
+    pub(crate) absent: Absent,
+    pub(crate) encoders: Encoders,
     log: RefCell<WorkerLog>,
     snapshot: RefCell<Rc<Held>>,
     generation: Cell<u64>,
@@ -92,6 +103,9 @@ pub(crate) struct Request {
     pub(crate) secure: bool,
     /// Path and query.
     pub(crate) target: Vec<u8>,
+    /// The path of the script that answers in place of the target's own: a directory's index, or
+    /// what `try_files` ends in. Empty: none does. The application is told the target all the same.
+    pub(crate) script: Vec<u8>,
     /// The cache key.
     pub(crate) key: Vec<u8>,
 }
@@ -107,7 +121,10 @@ impl Worker {
             stats: shared.registry.worker(),
             timers: Rc::new(Timers::default()),
             buffers: Rc::new(Buffers::default()),
-            idle: Idle::default(),
+            idle: Local::default(),
+            scripts: Scripts::default(),
+            absent: Absent::default(),
+            encoders: Encoders::default(),
             log: RefCell::new(shared.log.load().worker()),
             snapshot: RefCell::new(Rc::new(Held(shared.snapshot.load_full()))),
             generation: Cell::new(shared.generation.load(Relaxed)),
@@ -209,7 +226,7 @@ impl Worker {
     }
 
     /// Takes a client connection, unless there are too many.
-    fn accept(self: &Rc<Self>, accepted: Accepted) {
+    fn accept(self: &Rc<Self>, accepted: Accepted, is_introduced: bool) {
         let most = self.snapshot().settings.server.max_connections;
         if self.shared.connections.fetch_add(1, Relaxed) >= most {
             self.shared.connections.fetch_sub(1, Relaxed);
@@ -223,7 +240,7 @@ impl Worker {
         let worker = Rc::clone(self);
         tokio::task::spawn_local(async move {
             let _counted = Counted(Rc::clone(&worker));
-            exchange::serve(&worker, stream, peer, number).await;
+            exchange::serve(&worker, stream, peer, number, is_introduced).await;
         });
     }
 }
@@ -287,6 +304,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut orders: mpsc::UnboundedReceiver
 }
 
 async fn accept(worker: Rc<Worker>, listener: Listener) {
+    let configured = listener.configured.clone();
     let listener = match listener.into_async() {
         Ok(listener) => listener,
         Err(error) => {
@@ -296,7 +314,10 @@ async fn accept(worker: Rc<Worker>, listener: Listener) {
     };
     loop {
         match listener.accept().await {
-            Ok(accepted) => worker.accept(accepted),
+            Ok(accepted) => {
+                let is_introduced = worker.snapshot().settings.introduced.contains(&configured);
+                worker.accept(accepted, is_introduced);
+            }
             Err(error) => {
                 // Usually no file descriptor is left: those that close make room.
                 tracing::warn!("cannot accept a connection: {error}");
@@ -323,7 +344,7 @@ async fn tick(worker: Rc<Worker>) {
             .fetch_add(idle.wrapping_sub(idle_before), Relaxed);
         idle_before = idle;
         // A reload is noticed here too, by workers without requests.
-        worker.snapshot();
+        worker.snapshot().pools.tick(worker.now_ms());
     }
 }
 

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use forebay_config::Settings;
-use forebay_config::settings::{ListenAddress, LogTarget, Pool, ServerAddress, Site};
+use forebay_config::settings::{
+    ListenAddress, LogTarget, Pool, PoolServer, ServerAddress, Service, Site,
+};
 use forebay_proxy::{Handle, Server, StatusFilter, Tail, TailFilter, TailLine};
 use forebay_stats::Counter;
 
@@ -47,14 +49,17 @@ fn settings(origin: SocketAddr) -> Settings {
         port: origin.port(),
     }];
     let pool = Pool {
-        servers,
+        servers: servers.into_iter().map(PoolServer::at).collect(),
         ..Pool::default()
     };
     settings.pools.insert("app".into(), pool);
     settings.sites.push(Site {
         name: "all".into(),
         hosts: Vec::new(),
-        pool: "app".into(),
+        service: Service {
+            pool: Some("app".into()),
+            ..Service::default()
+        },
         methods: Vec::new(),
         policy: settings.cache.policy.clone(),
         paths: Vec::new(),

@@ -159,6 +159,12 @@ counters! {
         "Partial responses stored or added to a stored part.";
     NotStored, "not_stored", "cache_not_stored", "", "objects",
         "Fetched responses that were not stored.";
+    FilesRead, "files_read", "files_read", "", "files",
+        "Static files read into memory: those that were not there, or had changed.";
+    FilesSent, "files_sent", "files_sent", "", "files",
+        "Static files sent from where they lie, because they are large or not to be kept.";
+    Compressed, "compressed", "compressed", "", "responses",
+        "Responses that were compressed here; those kept and sent again count once.";
     Evicted, "evicted", "cache_evicted", "", "objects",
         "Objects removed to make room.";
     Invalidated, "invalidated", "cache_invalidated", "", "objects",

@@ -64,6 +64,11 @@ impl Histogram {
         self.counts[bucket_of(micros).min(BUCKETS - 1)].fetch_add(1, Relaxed);
         self.sum.fetch_add(micros, Relaxed);
     }
+
+    /// How many times were recorded.
+    pub(crate) fn count(&self) -> u64 {
+        self.counts.iter().map(|count| count.load(Relaxed)).sum()
+    }
 }
 
 /// The sum of histograms at one moment.

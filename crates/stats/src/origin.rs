@@ -38,6 +38,10 @@ pub struct OriginStats {
     errors: AtomicU64,
     timeouts: AtomicU64,
     failures: AtomicU64,
+    waits: AtomicU64,
+    retries: AtomicU64,
+    hedges: AtomicU64,
+    ejections: AtomicU64,
     first_byte: Histogram,
 }
 
@@ -50,8 +54,10 @@ pub struct OriginSnapshot {
     pub server: String,
     /// Requests it is working on.
     pub active: u64,
-    /// Whether it could not be reached lately.
+    /// Whether it is left out because it failed requests in a row.
     pub failed: bool,
+    /// Whether it is left out because it answers worse than others.
+    pub ejected: bool,
     /// Requests sent to it, repeats included.
     pub requests: u64,
     /// Connections opened to it.
@@ -63,6 +69,14 @@ pub struct OriginSnapshot {
     pub timeouts: u64,
     /// Responses of it with a status of 500 or above.
     pub failures: u64,
+    /// Requests that had waited in the pool's queue before they were given to it.
+    pub waits: u64,
+    /// Requests of it that were given to another server or connection, because it failed them.
+    pub retries: u64,
+    /// Requests that were given to it because another server was slow.
+    pub hedges: u64,
+    /// How often it was left out because it answers worse than others.
+    pub ejections: u64,
     /// Times from the request to the head of the response, in microseconds.
     pub first_byte: HistogramSnapshot,
 }
@@ -87,7 +101,9 @@ rows! {
     active, "active", false, "requests",
         "Requests that the server is working on.";
     failed, "failed", false, "0 or 1",
-        "1 while the server is avoided because it could not be reached.";
+        "1 while the server is avoided because it failed requests in a row.";
+    ejected, "ejected", false, "0 or 1",
+        "1 while the server is avoided because it answers worse than `eject` allows.";
     requests, "requests_total", true, "requests",
         "Requests sent to the server, repeats included.";
     connects, "connects_total", true, "connections",
@@ -98,17 +114,29 @@ rows! {
         "Requests, or attempts to connect, that took the server too long.";
     failures, "failures_total", true, "responses",
         "Responses of the server with a status of 500 or above.";
+    waits, "waits_total", true, "requests",
+        "Requests that had waited in the pool's queue before they were given to the server.";
+    retries, "retries_total", true, "requests",
+        "Requests that were given to another server or connection because the server failed them.";
+    hedges, "hedges_total", true, "requests",
+        "Requests that were given to the server because another one was slow.";
+    ejections, "ejections_total", true, "times",
+        "How often the server was left out because it answers worse than `eject` allows.";
 }
 
 impl Default for OriginStats {
     fn default() -> Self {
-        let [requests, connects, errors, timeouts, failures] = [const { AtomicU64::new(0) }; 5];
+        let zero = || AtomicU64::new(0);
         Self {
-            requests,
-            connects,
-            errors,
-            timeouts,
-            failures,
+            requests: zero(),
+            connects: zero(),
+            errors: zero(),
+            timeouts: zero(),
+            failures: zero(),
+            waits: zero(),
+            retries: zero(),
+            hedges: zero(),
+            ejections: zero(),
             first_byte: Histogram::new(),
         }
     }
@@ -135,6 +163,42 @@ impl OriginStats {
         self.timeouts.fetch_add(1, Relaxed);
     }
 
+    /// A request is given to it that has waited.
+    pub fn waited(&self) {
+        self.waits.fetch_add(1, Relaxed);
+    }
+
+    /// A request that it failed is given to another.
+    pub fn retried(&self) {
+        self.retries.fetch_add(1, Relaxed);
+    }
+
+    /// A request is given to it because another server is slow.
+    pub fn hedged(&self) {
+        self.hedges.fetch_add(1, Relaxed);
+    }
+
+    /// It is left out because it answers worse than others.
+    pub fn ejected(&self) {
+        self.ejections.fetch_add(1, Relaxed);
+    }
+
+    /// Requests sent to it so far.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Relaxed)
+    }
+
+    /// Requests that have an outcome, and those of them that failed or were answered with 500 or
+    /// above.
+    pub fn totals(&self) -> (u64, u64) {
+        let unanswered = self.errors.load(Relaxed) + self.timeouts.load(Relaxed);
+        let answered = self.first_byte.count();
+        (
+            answered + unanswered,
+            unanswered + self.failures.load(Relaxed),
+        )
+    }
+
     /// The head of the final response is there, so many microseconds after the request.
     pub fn answered(&self, status: u16, after_us: u64) {
         self.first_byte.record_shared(after_us);
@@ -153,6 +217,10 @@ impl OriginStats {
             errors: self.errors.load(Relaxed),
             timeouts: self.timeouts.load(Relaxed),
             failures: self.failures.load(Relaxed),
+            waits: self.waits.load(Relaxed),
+            retries: self.retries.load(Relaxed),
+            hedges: self.hedges.load(Relaxed),
+            ejections: self.ejections.load(Relaxed),
             first_byte,
             ..OriginSnapshot::default()
         }
@@ -178,6 +246,10 @@ impl OriginSnapshot {
             errors: self.errors.saturating_sub(earlier.errors),
             timeouts: self.timeouts.saturating_sub(earlier.timeouts),
             failures: self.failures.saturating_sub(earlier.failures),
+            waits: self.waits.saturating_sub(earlier.waits),
+            retries: self.retries.saturating_sub(earlier.retries),
+            hedges: self.hedges.saturating_sub(earlier.hedges),
+            ejections: self.ejections.saturating_sub(earlier.ejections),
             first_byte: self.first_byte.since(&earlier.first_byte),
             ..self.clone()
         }
@@ -205,13 +277,18 @@ mod tests {
         stats.timeout();
         stats.answered(200, 100);
         stats.answered(503, 300);
+        (0..3).for_each(|_| stats.waited());
+        (0..4).for_each(|_| stats.retried());
+        (0..6).for_each(|_| stats.hedged());
+        (0..8).for_each(|_| stats.ejected());
+        assert_eq!(stats.totals(), (4, 3));
         let snapshot = OriginSnapshot {
             active: 7,
             failed: true,
             ..stats.snapshot()
         };
         let read: Vec<u64> = ROWS.iter().map(|row| (row.read)(&snapshot)).collect();
-        assert_eq!(read, [7, 1, 5, 2, 1, 1, 1]);
+        assert_eq!(read, [7, 1, 0, 5, 2, 1, 1, 1, 3, 4, 6, 8]);
         assert_eq!(
             (snapshot.first_byte.count(), snapshot.first_byte.mean()),
             (2, 200)

@@ -1,7 +1,7 @@
 //! `docs/metrics.md`, written from the tables.
 
 use crate::expose::{BUILD_INFO, PERCENTILES};
-use crate::{counter, gauge, origin, timing};
+use crate::{counter, gauge, origin, pool, timing};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -67,8 +67,20 @@ pub fn reference_markdown() -> String {
             row.help
         );
     }
+    pools(&mut out);
     origins(&mut out);
     out
+}
+
+fn pools(out: &mut String) {
+    out.push_str(
+        "\n## Of each pool\n\nWith the label `pool`.\n\n\
+         | `/metrics` | Unit | Meaning |\n|---|---|---|\n",
+    );
+    for row in pool::ROWS {
+        let (name, unit, help) = (row.name, row.unit, row.help);
+        let _ = writeln!(out, "| `{name}` | {unit} | {help} |");
+    }
 }
 
 fn origins(out: &mut String) {

@@ -3,6 +3,7 @@
 use crate::counter::{self, Counter};
 use crate::histogram::HistogramSnapshot;
 use crate::origin::OriginSnapshot;
+use crate::pool::PoolSnapshot;
 use crate::timing::{self, Timing};
 use crate::worker::{SharedCounters, WorkerStats};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -10,11 +11,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Gives the figures of every server of every pool.
 type Origins = Box<dyn Fn() -> Vec<OriginSnapshot> + Send + Sync>;
 
+/// Gives the figures of every pool as a whole.
+type Pools = Box<dyn Fn() -> Vec<PoolSnapshot> + Send + Sync>;
+
 /// Knows every worker's figures. One for the process.
 pub struct Registry {
     workers: Mutex<Vec<Arc<WorkerStats>>>,
     shared: SharedCounters,
     origins: OnceLock<Origins>,
+    pools: OnceLock<Pools>,
 }
 
 impl Registry {
@@ -24,6 +29,7 @@ impl Registry {
             workers: Mutex::new(Vec::new()),
             shared: SharedCounters::new(),
             origins: OnceLock::new(),
+            pools: OnceLock::new(),
         })
     }
 
@@ -49,6 +55,11 @@ impl Registry {
         let _ = self.origins.set(Box::new(origins));
     }
 
+    /// Says where the figures of pools as a whole are to be had. Only the first call counts.
+    pub fn watch_pools(&self, pools: impl Fn() -> Vec<PoolSnapshot> + Send + Sync + 'static) {
+        let _ = self.pools.set(Box::new(pools));
+    }
+
     /// The sums now. Workers go on counting meanwhile, so figures that belong
     /// together may differ by what happens in a microsecond.
     pub fn snapshot(&self) -> Snapshot {
@@ -68,6 +79,7 @@ impl Registry {
             .origins
             .get()
             .map_or_else(Vec::new, |origins| origins());
+        snapshot.pools = self.pools.get().map_or_else(Vec::new, |pools| pools());
         snapshot
     }
 }
@@ -78,6 +90,7 @@ pub struct Snapshot {
     counters: [u64; counter::COUNT],
     timings: [HistogramSnapshot; timing::COUNT],
     origins: Vec<OriginSnapshot>,
+    pools: Vec<PoolSnapshot>,
 }
 
 impl Default for Snapshot {
@@ -86,6 +99,7 @@ impl Default for Snapshot {
             counters: [0; counter::COUNT],
             timings: std::array::from_fn(|_| HistogramSnapshot::default()),
             origins: Vec::new(),
+            pools: Vec::new(),
         }
     }
 }
@@ -113,10 +127,20 @@ impl Snapshot {
         &self.origins
     }
 
+    /// Each pool as a whole.
+    pub fn pools(&self) -> &[PoolSnapshot] {
+        &self.pools
+    }
+
     /// What happened since `earlier`, a snapshot of the same registry.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
+        let pools = self.pools.iter().map(|now| {
+            let then = earlier.pools.iter().find(|then| then.pool == now.pool);
+            then.map_or_else(|| now.clone(), |then| now.since(then))
+        });
         Self {
+            pools: pools.collect(),
             counters: std::array::from_fn(|i| self.counters[i].saturating_sub(earlier.counters[i])),
             timings: std::array::from_fn(|i| self.timings[i].since(&earlier.timings[i])),
             origins: self

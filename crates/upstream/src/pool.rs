@@ -1,279 +1,433 @@
-//! Pools of servers, shared by all workers and kept over reloads.
+//! A pool: servers that give the same answers. Which one a request gets, and whether it gets one now.
 
-use std::collections::BTreeMap;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use forebay_config::settings::{Pool as PoolSettings, ServerAddress};
-use forebay_stats::{OriginSnapshot, OriginStats};
-use tokio::sync::Semaphore;
+use forebay_config::settings::{Balance, Pool as PoolSettings, Timeouts};
+use forebay_stats::PoolSnapshot;
+use parking_lot::Mutex;
 
-/// All pools of a configuration.
-#[derive(Debug, Default)]
-pub struct Pools {
-    by_name: BTreeMap<String, Arc<Pool>>,
-}
+use crate::acquire::{Ask, ConnectError, Tried};
+use crate::balance::{By, Pick, Standing, View, pick, round_robin};
+use crate::budget::Budget;
+use crate::connection::{Place, ServerFailure};
+use crate::gate::Lines;
+use crate::idle::Local;
+use crate::members::{Member, Members};
+use crate::passive::Circuit;
+use crate::queue::{Waiter, Waiting, Wants};
+use crate::secure::Secure;
+use crate::server::{Order, Server};
+use crate::sticky::{self, Learned, Name};
 
-/// Servers that give the same answers, used in turn.
+/// One pool, with the settings of one configuration.
 #[derive(Debug)]
 pub struct Pool {
     /// Its name in the configuration.
     pub name: String,
     /// Its settings.
     pub settings: PoolSettings,
-    servers: Vec<Arc<Server>>,
-    next: AtomicUsize,
+    /// How connections are encrypted, or why they cannot be.
+    pub(crate) secure: Option<Result<Secure, String>>,
+    pub(crate) core: Arc<Core>,
 }
 
-/// One server of a pool.
-#[derive(Debug)]
-pub struct Server {
-    address: ServerAddress,
-    label: Arc<str>,
-    resolved: ArcSwap<Vec<SocketAddr>>,
-    failed_until_ms: AtomicU64,
-    pub(crate) slots: Option<Arc<Semaphore>>,
-    pub(crate) active: AtomicU64,
-    stats: OriginStats,
-    /// Unique in the process: what idle connections are kept under.
-    pub(crate) id: u64,
+/// What a pool knows of its servers. One for all configurations in which the pool is: limits hold,
+/// and who waits keeps waiting, over a reload.
+#[derive(Debug, Default)]
+pub(crate) struct Core {
+    pub(crate) members: ArcSwap<Members>,
+    /// The settings in force. Held while members change.
+    pub(crate) changing: Mutex<PoolSettings>,
+    /// Who waits. Its lock is held while a place at a limited server is taken.
+    pub(crate) lines: Mutex<Lines<Waiter>>,
+    /// How many wait, to be read without the lock.
+    pub(crate) waiting: AtomicUsize,
+    /// The virtual time of turns; see `balance::round_robin`.
+    virtual_now: AtomicU64,
+    pub(crate) budget: Budget,
+    pub(crate) learned: Learned,
+    pub(crate) figures: Figures,
+    /// When it was last looked at; see `watch.rs`.
+    pub(crate) looked_ms: AtomicU64,
 }
 
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+/// What is counted for a pool as a whole.
+#[derive(Debug, Default)]
+pub(crate) struct Figures {
+    pub(crate) waited: AtomicU64,
+    pub(crate) queue_full: AtomicU64,
+    pub(crate) queue_timeouts: AtomicU64,
+    pub(crate) retries: AtomicU64,
+    pub(crate) hedges: AtomicU64,
+    pub(crate) budget_empty: AtomicU64,
+}
 
-impl Pools {
-    /// The pools of `settings`. Servers that `previous` has with the same
-    /// address and limit stay, with their connections and their state.
-    pub fn new(settings: &BTreeMap<String, PoolSettings>, previous: Option<&Self>) -> Self {
-        let by_name = settings.iter().map(|(name, pool)| {
-            let before = previous.and_then(|pools| pools.by_name.get(name));
-            let servers = pool.servers.iter().map(|address| {
-                before
-                    .filter(|before| before.settings.max_connections == pool.max_connections)
-                    .and_then(|before| before.servers.iter().find(|s| s.address == *address))
-                    .map_or_else(|| Arc::new(Server::new(address, pool)), Arc::clone)
-            });
-            let pool = Pool {
-                name: name.clone(),
-                settings: pool.clone(),
-                servers: servers.collect(),
-                next: AtomicUsize::new(0),
-            };
-            (name.clone(), Arc::new(pool))
-        });
-        Self {
-            by_name: by_name.collect(),
-        }
-    }
-
-    /// The pool of this name.
-    pub fn get(&self, name: &str) -> Option<&Arc<Pool>> {
-        self.by_name.get(name)
-    }
-
-    /// All pools, by name.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Pool>> {
-        self.by_name.values()
-    }
-
-    /// The figures of every server.
-    pub fn figures(&self, now_ms: u64) -> Vec<OriginSnapshot> {
-        let servers = self.iter().flat_map(|pool| {
-            let of_server = |server: &Arc<Server>| OriginSnapshot {
-                pool: pool.name.clone(),
-                server: server.label.to_string(),
-                active: server.active(),
-                failed: server.is_failed(now_ms),
-                ..server.stats.snapshot()
-            };
-            pool.servers.iter().map(of_server)
-        });
-        servers.collect()
-    }
-
-    /// Resolves every server's name again, at once and side by side; blocks.
-    /// A name that does not resolve keeps the addresses it had. Returns what failed.
-    pub fn resolve(&self) -> Vec<String> {
-        let servers = self.iter().flat_map(|pool| &pool.servers);
-        let failures = std::sync::Mutex::new(Vec::new());
-        std::thread::scope(|scope| {
-            for server in servers.filter(|server| server.needs_resolving()) {
-                let failures = &failures;
-                scope.spawn(move || {
-                    if let Err(error) = server.resolve()
-                        && let Ok(mut failures) = failures.lock()
-                    {
-                        failures.push(format!("cannot resolve {}: {error}", server.label));
-                    }
-                });
-            }
-        });
-        failures.into_inner().unwrap_or_default()
-    }
+/// What became of a request for a place.
+pub(crate) enum Taken {
+    Place(Place),
+    /// It is in the queue.
+    Wait(Waiting),
+    QueueFull,
+    /// No server takes requests.
+    Nobody,
 }
 
 impl Pool {
-    /// Its servers.
-    pub fn servers(&self) -> &[Arc<Server>] {
-        &self.servers
-    }
-
-    /// The servers in the order they are to be tried now: in turn, those that
-    /// failed lately last.
-    pub(crate) fn order(&self, now_ms: u64) -> impl Iterator<Item = &Arc<Server>> {
-        let count = self.servers.len();
-        let first = if count > 1 {
-            self.next.fetch_add(1, Relaxed)
-        } else {
-            0
-        };
-        // Two rounds: of those that work, and of those that failed.
-        (0..2 * count).filter_map(move |i| {
-            let server = &self.servers[first.wrapping_add(i) % count];
-            (server.is_failed(now_ms) == (i >= count)).then_some(server)
-        })
-    }
-}
-
-impl Server {
-    fn new(address: &ServerAddress, pool: &PoolSettings) -> Self {
-        let resolved = match address {
-            ServerAddress::Tcp { host, port } => host
-                .parse()
-                .ok()
-                .map(|ip| SocketAddr::new(ip, *port))
-                .into_iter()
-                .collect(),
-            ServerAddress::Unix(_) => Vec::new(),
-        };
-        Self {
-            address: address.clone(),
-            label: address.to_string().into(),
-            resolved: ArcSwap::from_pointee(resolved),
-            failed_until_ms: AtomicU64::new(0),
-            slots: pool
-                .max_connections
-                .map(|most| Arc::new(Semaphore::new(most))),
-            active: AtomicU64::new(0),
-            stats: OriginStats::default(),
-            id: NEXT_ID.fetch_add(1, Relaxed),
-        }
-    }
-
-    /// Its address as configured.
-    pub fn address(&self) -> &ServerAddress {
-        &self.address
-    }
-
-    /// Its address as text, for logs.
-    pub fn label(&self) -> &Arc<str> {
-        &self.label
-    }
-
-    /// The addresses its name has now.
-    pub fn addresses(&self) -> Arc<Vec<SocketAddr>> {
-        self.resolved.load_full()
-    }
-
-    /// Where what happens with it is counted. Requests and connections are counted here already.
-    pub fn stats(&self) -> &OriginStats {
-        &self.stats
-    }
-
-    /// Requests it is working on.
-    pub fn active(&self) -> u64 {
-        self.active.load(Relaxed)
-    }
-
-    /// Whether it could not be reached lately.
-    pub fn is_failed(&self, now_ms: u64) -> bool {
-        self.failed_until_ms.load(Relaxed) > now_ms
-    }
-
-    pub(crate) fn set_failed(&self, until_ms: u64) {
-        self.failed_until_ms.store(until_ms, Relaxed);
-    }
-
-    fn needs_resolving(&self) -> bool {
-        matches!(&self.address, ServerAddress::Tcp { host, .. } if host.parse::<std::net::IpAddr>().is_err())
-    }
-
-    fn resolve(&self) -> std::io::Result<()> {
-        if let ServerAddress::Tcp { host, port } = &self.address {
-            let found: Vec<SocketAddr> = (host.as_str(), *port).to_socket_addrs()?.collect();
-            if !found.is_empty() {
-                self.resolved.store(Arc::new(found));
-            }
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    fn pools(servers: &[&str], previous: Option<&Pools>) -> Pools {
-        let servers = servers
+    /// Its servers, with those that came by themselves.
+    pub fn servers(&self) -> Vec<Arc<Server>> {
+        let members = self.core.members.load();
+        members
+            .list
             .iter()
-            .map(|host| ServerAddress::Tcp {
-                host: (*host).into(),
-                port: 80,
-            })
-            .collect();
-        let pool = PoolSettings {
-            servers,
-            ..PoolSettings::default()
-        };
-        Pools::new(&BTreeMap::from([("app".to_owned(), pool)]), previous)
-    }
-
-    fn order(pools: &Pools, now_ms: u64) -> Vec<String> {
-        let pool = pools.get("app").unwrap();
-        pool.order(now_ms)
-            .map(|server| server.label().to_string())
+            .map(|member| Arc::clone(&member.server))
             .collect()
     }
 
-    #[test]
-    fn servers_take_turns_and_failed_ones_come_last() {
-        let pools = pools(&["1.1.1.1", "2.2.2.2", "3.3.3.3"], None);
-        assert_eq!(order(&pools, 0), ["1.1.1.1:80", "2.2.2.2:80", "3.3.3.3:80"]);
-        assert_eq!(order(&pools, 0), ["2.2.2.2:80", "3.3.3.3:80", "1.1.1.1:80"]);
-        pools.get("app").unwrap().servers()[2].set_failed(10);
-        assert_eq!(order(&pools, 9), ["1.1.1.1:80", "2.2.2.2:80", "3.3.3.3:80"]);
-        assert_eq!(
-            order(&pools, 10),
-            ["1.1.1.1:80", "2.2.2.2:80", "3.3.3.3:80"]
-        );
-        assert_eq!(order(&pools, 10)[0], "2.2.2.2:80");
+    /// How long a request waits for a place at most.
+    pub fn queue_timeout(&self, timeouts: &Timeouts) -> Duration {
+        self.settings.queue_timeout.unwrap_or(timeouts.queue)
     }
 
-    #[test]
-    fn a_reload_keeps_the_servers_that_stay() {
-        let old = pools(&["1.1.1.1", "2.2.2.2"], None);
-        let new = pools(&["2.2.2.2", "4.4.4.4"], Some(&old));
-        let (old, new) = (old.get("app").unwrap(), new.get("app").unwrap());
-        assert!(Arc::ptr_eq(&old.servers()[1], &new.servers()[0]));
+    /// When a request that got no place may be sent again, in seconds: `Retry-After`.
+    pub fn retry_after_s(&self, timeouts: &Timeouts) -> u64 {
+        self.queue_timeout(timeouts)
+            .as_millis()
+            .div_ceil(1000)
+            .clamp(1, 30) as u64
     }
 
-    #[test]
-    fn figures_say_whose_they_are_and_survive_a_reload() {
-        let old = pools(&["1.1.1.1", "2.2.2.2"], None);
-        let server = &old.get("app").unwrap().servers()[1];
-        server.stats().error();
-        server.set_failed(10);
-        let new = pools(&["2.2.2.2"], Some(&old));
-        let figures = new.figures(5);
-        assert_eq!(figures.len(), 1);
-        assert_eq!(
-            (figures[0].pool.as_str(), figures[0].server.as_str()),
-            ("app", "2.2.2.2:80")
-        );
-        assert_eq!((figures[0].errors, figures[0].failed), (1, true));
-        assert!(!new.figures(10)[0].failed);
+    /// Takes one retry or hedge of the pool's budget, for which the time is `now_ms`.
+    pub fn may_repeat(&self, now_ms: u64) -> bool {
+        let requests = self.core.members.load().requests();
+        let percent = self.settings.retry_budget_percent;
+        let may = self.core.budget.spend(percent, requests, now_ms);
+        if !may {
+            self.core.figures.budget_empty.fetch_add(1, Relaxed);
+        }
+        may
     }
+
+    /// A request is given to another connection or server.
+    pub fn count_retry(&self) {
+        self.core.figures.retries.fetch_add(1, Relaxed);
+    }
+
+    /// A second server is asked.
+    pub fn count_hedge(&self) {
+        self.core.figures.hedges.fetch_add(1, Relaxed);
+    }
+
+    /// Whether there is a server that was not tried and might answer.
+    pub fn has_other(&self, tried: &Tried, now_ms: u64) -> bool {
+        self.has(tried, |member| standing(member, now_ms) != Standing::Closed)
+    }
+
+    /// Whether there is a server that was not tried, is well, and has room for one more request.
+    pub fn has_ready(&self, tried: &Tried, now_ms: u64) -> bool {
+        self.has(tried, |member| {
+            standing(member, now_ms) == Standing::Ready && has_room(&member.server)
+        })
+    }
+
+    fn has(&self, tried: &Tried, is_so: impl Fn(&Member) -> bool) -> bool {
+        let members = self.core.members.load();
+        let mut others = members
+            .list
+            .iter()
+            .filter(|member| !tried.has(&member.server));
+        others.any(is_so)
+    }
+
+    /// The figures of the pool as a whole.
+    pub fn figures(&self) -> PoolSnapshot {
+        let figures = &self.core.figures;
+        let (waiting, longest_ms) = self.core.queue();
+        PoolSnapshot {
+            pool: self.name.clone(),
+            waiting,
+            longest_ms,
+            waited: figures.waited.load(Relaxed),
+            queue_full: figures.queue_full.load(Relaxed),
+            queue_timeouts: figures.queue_timeouts.load(Relaxed),
+            retries: figures.retries.load(Relaxed),
+            hedges: figures.hedges.load(Relaxed),
+            budget_empty: figures.budget_empty.load(Relaxed),
+        }
+    }
+
+    pub(crate) fn sticky_secret(&self) -> Option<&str> {
+        self.settings.sticky.as_ref()?.secret.as_deref()
+    }
+
+    pub(crate) fn measures_latency(&self) -> bool {
+        self.settings.balance == Balance::Latency
+    }
+
+    /// A server failed a request: it is counted, and left out after several in a row.
+    pub(crate) fn note_failure(&self, server: &Server, failure: ServerFailure, now_ms: u64) {
+        match failure {
+            ServerFailure::Error => server.stats().error(),
+            ServerFailure::TimedOut => server.stats().timeout(),
+        }
+        let timeout_ms = self.settings.fail_timeout.as_millis() as u64;
+        if server
+            .passive
+            .failed(self.settings.fail_after, timeout_ms, now_ms)
+        {
+            tracing::warn!(
+                pool = %self.name, server = %server.label(),
+                "server fails requests: left out for {timeout_ms} ms"
+            );
+        }
+    }
+
+    pub(crate) fn queue_timed_out(&self) -> ConnectError {
+        self.core.figures.queue_timeouts.fetch_add(1, Relaxed);
+        ConnectError::QueueTimedOut
+    }
+
+    /// A place for a request, now or later.
+    pub(crate) fn take(self: &Arc<Self>, local: &Local, ask: &Ask<'_>, tried: &Tried) -> Taken {
+        let core = &self.core;
+        let members = core.members.load();
+        // What most pools are: one server without a limit.
+        if let [member] = &members.list[..]
+            && !members.gated
+            && member.is_open()
+            && !tried.has(&member.server)
+        {
+            return Taken::Place(self.count(&member.server));
+        }
+        let pinned = self.pinned(&members, ask, tried);
+        if members.gated || core.waiting.load(SeqCst) > 0 {
+            return self.take_gated(&members, local, ask, tried, pinned);
+        }
+        match pinned {
+            Some(server) => Taken::Place(self.count(&server)),
+            None => match self.choose(&members, local, ask, tried) {
+                Chosen::Place(place) => Taken::Place(place),
+                Chosen::Nobody if !self.waits_for_servers(&members) || !tried.is_empty() => {
+                    Taken::Nobody
+                }
+                Chosen::Nobody | Chosen::Full => self.take_gated(&members, local, ask, tried, None),
+            },
+        }
+    }
+
+    /// The same where requests may have to wait: one at a time.
+    fn take_gated(
+        self: &Arc<Self>,
+        members: &Members,
+        local: &Local,
+        ask: &Ask<'_>,
+        tried: &Tried,
+        pinned: Option<Arc<Server>>,
+    ) -> Taken {
+        let core = &self.core;
+        let mut lines = core.lines.lock();
+        if let Some(server) = &pinned {
+            if has_room(server) {
+                return Taken::Place(self.count(server));
+            }
+        } else if !lines.has_any() {
+            match self.choose(members, local, ask, tried) {
+                Chosen::Place(place) => return Taken::Place(place),
+                Chosen::Nobody if !self.waits_for_servers(members) || !tried.is_empty() => {
+                    return Taken::Nobody;
+                }
+                Chosen::Nobody | Chosen::Full => {}
+            }
+        }
+        if !ask.wait || lines.len() >= self.settings.queue {
+            drop(lines);
+            if ask.wait {
+                core.figures.queue_full.fetch_add(1, Relaxed);
+            }
+            return Taken::QueueFull;
+        }
+        let wants = Wants {
+            priority: ask.priority,
+            only: pinned.map(|server| server.id),
+            key: ask.key,
+            tried: tried.clone(),
+        };
+        let waiting = core.line_up(self, &mut lines, wants);
+        drop(lines);
+        // A place may have come free before it was seen that somebody waits.
+        core.dispatch();
+        Taken::Wait(waiting)
+    }
+
+    /// Whether requests wait for servers where there is none: they come by themselves.
+    fn waits_for_servers(&self, members: &Members) -> bool {
+        let come = self.settings.servers.is_empty() || !self.settings.join_tokens.is_empty();
+        come && members.list.iter().all(|member| !member.is_open())
+    }
+
+    /// The server that the user's cookie names, if it may be asked.
+    fn pinned(&self, members: &Members, ask: &Ask<'_>, tried: &Tried) -> Option<Arc<Server>> {
+        let sticky = self.settings.sticky.as_ref()?;
+        let value = ask.sticky?;
+        let server = if sticky.learn {
+            let lifetime_ms = sticky
+                .lifetime
+                .map_or(u64::MAX, |time| time.as_millis() as u64);
+            self.core.learned.find(value, lifetime_ms, ask.now_ms)?
+        } else {
+            if value.len() != size_of::<Name>() {
+                return None;
+            }
+            let secret = sticky.secret.as_deref();
+            let name = |member: &Member| sticky::name(secret, &self.name, member.server.label());
+            let named = |member: &&Member| name(member) == value;
+            Arc::clone(&members.list.iter().find(named)?.server)
+        };
+        let may = matches!(server.order(), Order::Up | Order::Drain)
+            && server.is_healthy()
+            && server.passive.circuit(ask.now_ms) == Circuit::Closed
+            && !server.is_ejected(ask.now_ms)
+            && !tried.has(&server);
+        may.then_some(server)
+    }
+
+    /// Chooses among all and counts the request there.
+    fn choose(
+        self: &Arc<Self>,
+        members: &Members,
+        local: &Local,
+        ask: &Ask<'_>,
+        tried: &Tried,
+    ) -> Chosen {
+        let mut views = local.views.borrow_mut();
+        let wanted = (ask.key, tried);
+        self.choose_with(members, &mut views, wanted, local.seed(), ask.now_ms)
+    }
+
+    /// The same by key and without those tried, with `views` as the room to do it in.
+    pub(crate) fn choose_with(
+        self: &Arc<Self>,
+        members: &Members,
+        views: &mut Vec<View>,
+        (key, tried): (Option<u64>, &Tried),
+        seed: u64,
+        now_ms: u64,
+    ) -> Chosen {
+        let slow_start_ms = self.settings.slow_start.as_millis() as u64;
+        let by = self.by(members, key);
+        let mut lost = Tried::default();
+        loop {
+            views.clear();
+            let all = members.list.iter().enumerate();
+            views.extend(all.map(|(at, member)| View {
+                tried: tried.has(&member.server) || lost.has(&member.server),
+                ..view(at, member, slow_start_ms, now_ms)
+            }));
+            let virtual_now = self.core.virtual_now.load(Relaxed);
+            let chosen = match pick(views, &by, virtual_now, seed) {
+                Pick::Server(chosen) => chosen,
+                Pick::Full => return Chosen::Full,
+                Pick::Nobody => return Chosen::Nobody,
+            };
+            let Some(member) = members.list.get(chosen.at) else {
+                return Chosen::Nobody;
+            };
+            let server = &member.server;
+            let trial = server.passive.circuit(now_ms) == Circuit::HalfOpen;
+            if trial && !server.passive.begin_trial() {
+                lost.add(server);
+                continue;
+            }
+            self.core.move_on(server, &chosen, virtual_now);
+            let mut place = self.count(server);
+            place.trial = trial;
+            return Chosen::Place(place);
+        }
+    }
+
+    fn by<'m>(&self, members: &'m Members, key: Option<u64>) -> By<'m> {
+        match &self.settings.balance {
+            Balance::RoundRobin => By::RoundRobin,
+            Balance::LeastConnections => By::LeastConnections,
+            Balance::Latency => By::Latency,
+            Balance::Random => By::Random,
+            Balance::Hash { bound_percent, .. } => By::Hash {
+                ring: &members.ring,
+                key,
+                bound_percent: *bound_percent,
+            },
+        }
+    }
+
+    /// Counts a request at a server.
+    pub(crate) fn count(self: &Arc<Self>, server: &Arc<Server>) -> Place {
+        server.active.fetch_add(1, SeqCst);
+        Place::counted(Arc::clone(self), Arc::clone(server))
+    }
+}
+
+/// What a choice came to, with the request counted.
+pub(crate) enum Chosen {
+    Place(Place),
+    Full,
+    Nobody,
+}
+
+impl Core {
+    /// The server that was chosen has had its turn.
+    fn move_on(&self, server: &Server, chosen: &View, virtual_now: u64) {
+        let pass = round_robin::effective_pass(chosen, virtual_now);
+        let next = pass + round_robin::stride(chosen.weight);
+        // Somebody else may have chosen it too: then it has had two turns.
+        let moved = server
+            .pass
+            .compare_exchange(chosen.pass, next, Relaxed, Relaxed);
+        if moved.is_err() {
+            server
+                .pass
+                .fetch_add(round_robin::stride(chosen.weight), Relaxed);
+        }
+        self.virtual_now.fetch_max(pass, Relaxed);
+    }
+
+    /// The virtual time, at which a server that comes begins.
+    pub(crate) fn virtual_now(&self) -> u64 {
+        self.virtual_now.load(Relaxed)
+    }
+}
+
+/// What is known of a server now.
+fn view(at: usize, member: &Member, slow_start_ms: u64, now_ms: u64) -> View {
+    let server = &member.server;
+    let share = server.share(slow_start_ms, now_ms);
+    View {
+        at,
+        standing: standing(member, now_ms),
+        priority: member.priority,
+        near: member.near,
+        tried: false,
+        weight: (u64::from(member.weight) * share).max(1),
+        active: server.active(),
+        room: has_room(server),
+        pass: server.pass.load(Relaxed),
+        latency_us: server.latency.now(now_ms),
+    }
+}
+
+fn standing(member: &Member, now_ms: u64) -> Standing {
+    let server = &member.server;
+    if !member.is_open() {
+        return Standing::Closed;
+    }
+    match server.passive.circuit(now_ms) {
+        Circuit::Closed | Circuit::HalfOpen if !server.is_ejected(now_ms) => Standing::Ready,
+        _ => Standing::LeftOut,
+    }
+}
+
+/// Whether one more request may be given to it.
+pub(crate) fn has_room(server: &Server) -> bool {
+    server.active.load(SeqCst) < server.limit.load(Relaxed)
 }

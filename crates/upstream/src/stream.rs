@@ -1,196 +1,225 @@
-//! A byte stream to a client or a server, over TCP or a Unix socket.
+//! A byte stream to a client or a server: a socket as it is, or TLS on it.
 
-use std::cell::Cell;
-use std::io;
-use std::os::fd::AsFd;
-use std::task::{Context, Poll, ready};
+use std::io::{self, IoSlice, Read, Write};
+use std::os::fd::BorrowedFd;
+use std::task::{Context, Poll};
 
-use rustix::net::{RecvFlags, SendFlags};
-use tokio::io::{AsyncWrite, Interest, ReadBuf};
+use forebay_tls::Session;
 use tokio::net::{TcpStream, UnixStream};
 
-/// A connected socket.
-///
-/// What is wanted is tried first, and waited for only when it has to be. That is asked of the
-/// reactor and not of the kernel: a read or a write that did less than it could notes that
-/// the socket is not ready, so that no system call is made that must fail.
+use crate::plain::Plain;
+
+/// A piece of a file that is encrypted at once: one record.
+const TLS_PIECE_BYTES: usize = 16 << 10;
+
+/// A connection.
 #[derive(Debug)]
 pub struct Stream {
-    socket: Socket,
-    /// Reads and writes since one had to wait.
-    streak: Cell<u8>,
+    plain: Plain,
+    tls: Option<Box<Session>>,
 }
-
-#[derive(Debug)]
-enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-/// After so many reads and writes that did not wait, other tasks of the worker get their turn.
-const LONGEST_STREAK: u8 = 64;
 
 impl From<TcpStream> for Stream {
     /// A TCP connection, with `TCP_NODELAY` set.
     fn from(stream: TcpStream) -> Self {
-        Self::new(Socket::Tcp(stream))
+        Self {
+            plain: stream.into(),
+            tls: None,
+        }
     }
 }
 
 impl From<UnixStream> for Stream {
     fn from(stream: UnixStream) -> Self {
-        Self::new(Socket::Unix(stream))
+        Self {
+            plain: stream.into(),
+            tls: None,
+        }
     }
 }
 
 impl Stream {
-    fn new(socket: Socket) -> Self {
-        Self {
-            socket,
-            streak: Cell::new(0),
-        }
+    /// Puts TLS on the connection, and returns when the handshake is done.
+    ///
+    /// # Errors
+    /// `InvalidData` for what TLS refuses, else what the socket says.
+    pub async fn secure(mut self, mut session: Box<Session>) -> io::Result<Self> {
+        let plain = &mut self.plain;
+        std::future::poll_fn(|cx| polled(session.handshake(&mut Wire { plain, cx }))).await?;
+        self.tls = Some(session);
+        Ok(self)
+    }
+
+    /// Moves it to the event loop of the thread that calls.
+    ///
+    /// # Errors
+    /// The system does not register it there; it is closed.
+    pub fn hand_over(self) -> io::Result<Self> {
+        Ok(Self {
+            plain: self.plain.hand_over()?,
+            tls: self.tls,
+        })
+    }
+
+    /// Asks the system whether an idle connection has ended, or brought what nobody asked for.
+    pub fn is_at_end_or_ahead(&self) -> bool {
+        self.plain.is_at_end_or_ahead()
     }
 
     /// The TCP connection, where it is one.
     pub fn tcp(&self) -> Option<&TcpStream> {
-        match &self.socket {
-            Socket::Tcp(stream) => Some(stream),
-            Socket::Unix(_) => None,
-        }
+        self.plain.tcp()
     }
 
     /// Ready when there may be something to read, or the peer has closed.
     #[inline]
     pub fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // After a wait it is asked first whether it is over, without beginning another.
-        if self.streak.get() == 0 && self.has_news() {
-            return Poll::Ready(Ok(()));
-        }
-        let polled = match &self.socket {
-            Socket::Tcp(stream) => stream.poll_read_ready(cx),
-            Socket::Unix(stream) => stream.poll_read_ready(cx),
-        };
-        if polled.is_pending() {
-            self.streak.set(0);
-        }
-        polled
-    }
-
-    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.streak.set(0);
-        match &self.socket {
-            Socket::Tcp(stream) => stream.poll_write_ready(cx),
-            Socket::Unix(stream) => stream.poll_write_ready(cx),
+        match &self.tls {
+            Some(session) if session.has_plain() => Poll::Ready(Ok(())),
+            _ => self.plain.poll_readable(cx),
         }
     }
 
     /// Looks whether there is something to read, without taking it; an error when
     /// the peer has reset the connection. On Unix sockets that is not to be seen.
     pub fn poll_peek(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        match &self.socket {
-            Socket::Tcp(stream) => stream.poll_peek(cx, &mut ReadBuf::new(&mut [0])),
-            Socket::Unix(_) => Poll::Pending,
-        }
+        self.plain.poll_peek(cx)
     }
 
     /// Reads into `buffer`; 0 is the end of the stream.
+    #[inline]
     pub fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_turn(cx));
-        loop {
-            let read = self.attempt(Interest::READABLE, buffer.len(), |socket| {
-                Ok(rustix::net::recv(socket, &mut *buffer, RecvFlags::empty())?.1)
-            });
-            match read {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                read => return Poll::Ready(read),
-            }
-            ready!(self.poll_readable(cx))?;
+        let plain = &mut self.plain;
+        match &mut self.tls {
+            None => plain.poll_read(cx, buffer),
+            Some(session) => polled(session.read(&mut Wire { plain, cx }, buffer)),
         }
     }
 
     /// Writes from several slices at once; a single one takes the kernel's shorter way.
+    #[inline]
     pub fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
+        slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_turn(cx));
-        let bytes = slices.iter().map(|slice| slice.len()).sum();
-        loop {
-            let written = self.attempt(Interest::WRITABLE, bytes, |socket| match slices {
-                [slice] => Ok(rustix::net::send(socket, slice, SendFlags::NOSIGNAL)?),
-                _ => Ok(rustix::io::writev(socket, slices)?),
-            });
-            match written {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                written => return Poll::Ready(written),
-            }
-            ready!(self.poll_writable(cx))?;
+        let plain = &mut self.plain;
+        match &mut self.tls {
+            None => plain.poll_write(cx, slices),
+            Some(session) => polled(session.write(&mut Wire { plain, cx }, slices)),
         }
     }
 
-    /// Does a system call for `bytes` bytes if the socket is ready for it.
-    #[inline]
-    fn attempt(
-        &self,
-        interest: Interest,
+    /// Writes up to `bytes` bytes of a file from `at` on; ready with how many these were, 0 at the
+    /// file's end. On a plain socket the system copies them by itself. It waits for the disk where
+    /// they are not in memory.
+    pub fn poll_send_file(
+        &mut self,
+        cx: &mut Context<'_>,
+        file: BorrowedFd<'_>,
+        at: u64,
         bytes: usize,
-        call: impl FnOnce(std::os::fd::BorrowedFd<'_>) -> io::Result<usize>,
-    ) -> io::Result<usize> {
-        let mut done = None;
-        let call = |socket| {
-            let moved = call(socket)?;
-            done = Some(moved);
-            if 0 < moved && moved < bytes {
-                // The next one would have to wait: so the reactor learns it.
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
-            Ok(())
+    ) -> Poll<io::Result<usize>> {
+        let plain = &mut self.plain;
+        let Some(session) = &mut self.tls else {
+            return plain.poll_send_file(cx, file, at, bytes);
         };
-        let tried = match &self.socket {
-            Socket::Tcp(stream) => stream.try_io(interest, || call(stream.as_fd())),
-            Socket::Unix(stream) => stream.try_io(interest, || call(stream.as_fd())),
-        };
-        match (done, tried) {
-            (Some(moved), _) => Ok(moved),
-            (None, Err(error)) => Err(error),
-            (None, Ok(())) => Err(io::ErrorKind::WouldBlock.into()),
+        let mut piece = [0; TLS_PIECE_BYTES];
+        let most = bytes.min(piece.len());
+        let read = rustix::io::pread(file, &mut piece[..most], at)?;
+        if read == 0 {
+            return Poll::Ready(Ok(0));
         }
-    }
-
-    /// Pending, and woken at once, when others of the worker's tasks have waited long enough.
-    #[inline]
-    fn poll_turn(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let streak = self.streak.get();
-        if streak < LONGEST_STREAK {
-            self.streak.set(streak + 1);
-            return Poll::Ready(());
-        }
-        self.streak.set(0);
-        cx.waker().wake_by_ref();
-        Poll::Pending
+        let slices = [IoSlice::new(&piece[..read])];
+        polled(session.write(&mut Wire { plain, cx }, &slices))
     }
 
     /// Ends the writing direction.
     pub fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.socket {
-            Socket::Tcp(stream) => std::pin::Pin::new(stream).poll_shutdown(cx),
-            Socket::Unix(stream) => std::pin::Pin::new(stream).poll_shutdown(cx),
+        let plain = &mut self.plain;
+        if let Some(session) = &mut self.tls {
+            session.close();
+            if polled(session.flush(&mut Wire { plain, cx }))?.is_pending() {
+                return Poll::Pending;
+            }
         }
+        self.plain.poll_shutdown(cx)
     }
 
     /// Whether there may be something to read, as far as the reactor knows. Of an idle
     /// connection that is its end, or bytes nobody asked for: it is of no more use.
     #[inline]
-    pub fn has_news(&self) -> bool {
-        let nothing = || Ok(());
-        match &self.socket {
-            Socket::Tcp(stream) => stream.try_io(Interest::READABLE, nothing).is_ok(),
-            Socket::Unix(stream) => stream.try_io(Interest::READABLE, nothing).is_ok(),
+    pub fn has_news(&mut self) -> bool {
+        let plain = &mut self.plain;
+        match &mut self.tls {
+            None => plain.has_news(),
+            // A ticket for a later session is no news.
+            Some(session) => plain.has_news() && !session.is_quiet(&mut Untimed(plain)),
         }
+    }
+}
+
+/// `WouldBlock` as what is waited for.
+fn polled<T>(done: io::Result<T>) -> Poll<io::Result<T>> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
+        done => Poll::Ready(done),
+    }
+}
+
+/// `Pending` as an error.
+fn tried<T>(polled: Poll<io::Result<T>>) -> io::Result<T> {
+    match polled {
+        Poll::Ready(done) => done,
+        Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+    }
+}
+
+/// A socket as a session's wire; when it would block, the task is woken later.
+struct Wire<'a, 'c, 'w> {
+    plain: &'a mut Plain,
+    cx: &'c mut Context<'w>,
+}
+
+impl Read for Wire<'_, '_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        tried(self.plain.poll_read(self.cx, buffer))
+    }
+}
+
+impl Write for Wire<'_, '_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        tried(self.plain.poll_write(self.cx, slices))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A socket that nobody waits for.
+struct Untimed<'a>(&'a mut Plain);
+
+impl Read for Untimed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.try_read(buffer)
+    }
+}
+
+impl Write for Untimed<'_> {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

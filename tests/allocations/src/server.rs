@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use forebay_config::settings::{
-    KeyPart, ListenAddress, Log, LogTarget, Pool, ServerAddress, Settings, Site,
+    KeyPart, ListenAddress, Log, LogTarget, Pool, PoolServer, ServerAddress, Service, Settings,
+    Site,
 };
 use forebay_proxy::Server;
 
@@ -22,14 +23,17 @@ pub fn settings(origin: &Origin) -> Settings {
     settings.pools.insert(
         "origin".into(),
         Pool {
-            servers: vec![server],
+            servers: vec![PoolServer::at(server)],
             ..Pool::default()
         },
     );
     settings.sites.push(Site {
         name: "all".into(),
         hosts: Vec::new(),
-        pool: "origin".into(),
+        service: Service {
+            pool: Some("origin".into()),
+            ..Service::default()
+        },
         methods: Vec::new(),
         policy: settings.cache.policy.clone(),
         paths: Vec::new(),

@@ -109,7 +109,7 @@ pub(crate) fn encode(key: &[u8], object: &Object, pieces: &[PiecePlace], out: &m
 fn layout(object: &Object, pieces: &[PiecePlace], out: &mut Vec<u8>) {
     match &object.content {
         Content::Whole(_) if pieces.is_empty() => out.push(WHOLE),
-        Content::Whole(_) => write_pieces(pieces, out),
+        Content::Whole(_) | Content::File(..) => write_pieces(pieces, out),
         Content::Ranges(ranges) => {
             out.push(RANGES);
             out.extend_from_slice(&ranges.complete_len().to_le_bytes());
@@ -300,6 +300,7 @@ impl Recalled {
             url: self.url,
             tags: self.tags,
             seen: self.seen,
+            stamp: None,
             content,
         }
     }
@@ -462,6 +463,7 @@ mod tests {
             tags: tags.into(),
             asked: 77,
             withheld: &[],
+            stamp: None,
             content: Content::Whole(Body::complete(&budget, &[body])),
         };
         Object::new(draft, 1, 2, 14, &budget)

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crc32c::crc32c;
 use forebay_store::{Journal, Log};
 
 use super::Disk;
@@ -137,7 +138,7 @@ fn last_moment(records: &[Vec<u8>], seed: u64) -> Option<u64> {
 fn read_seed(path: &Path) -> Option<u64> {
     let text = fs::read_to_string(path.join(SEED)).ok()?;
     let (known, sum) = text.trim().split_at_checked(32)?;
-    if u32::from_str_radix(sum, 16).ok()? != checksum(known) {
+    if u32::from_str_radix(sum, 16).ok()? != crc32c(known.as_bytes()) {
         return None;
     }
     let (seed, mark) = known.split_at_checked(16)?;
@@ -154,17 +155,10 @@ fn write_seed(path: &Path, seed: u64) -> io::Result<()> {
     let digits = format!("{seed:016x}{:016x}", mark_of(seed));
     let beside = path.join("seed.new");
     let mut file = fs::File::create(&beside)?;
-    write!(file, "{digits}{:08x}", checksum(&digits))?;
+    write!(file, "{digits}{:08x}", crc32c(digits.as_bytes()))?;
     file.sync_all()?;
     fs::rename(&beside, path.join(SEED))?;
     fs::File::open(path)?.sync_all()
-}
-
-/// FNV-1a: it finds accidents, which is all that it is for.
-fn checksum(text: &str) -> u32 {
-    text.bytes().fold(0x811c_9dc5, |sum, byte| {
-        (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    })
 }
 
 #[cfg(test)]

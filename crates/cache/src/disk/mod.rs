@@ -32,7 +32,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -96,6 +96,10 @@ pub(crate) struct Directory {
     budget: Arc<Budget>,
     watch: Arc<Watch>,
     stopping: AtomicBool,
+    /// From when on a stop does not wait for objects to be written.
+    save_until: Mutex<Option<Instant>>,
+    /// Objects that a stop did not wait for.
+    unsaved: AtomicUsize,
     /// Its objects were given up after it had failed.
     dropped: AtomicBool,
     /// Up to which purge everything here was looked at.
@@ -152,6 +156,8 @@ impl Disk {
                     budget: Arc::clone(budget),
                     watch: Arc::clone(&watch),
                     stopping: AtomicBool::new(false),
+                    save_until: Mutex::default(),
+                    unsaved: AtomicUsize::new(0),
                     dropped: AtomicBool::new(false),
                     tidied: AtomicU64::new(0),
                     swept: Mutex::default(),
@@ -215,6 +221,9 @@ impl Disk {
             return Vec::new();
         };
         let mut hits = directory.log.find(hash).to_vec();
+        // What was invalidated while it was written is on disk for a moment. (Looked for behind
+        // the index: once it is settled, it is not in the index any more.)
+        hits.retain(|hit| !directory.queue.is_outdated(hit.id));
         hits.sort_by_key(|hit| std::cmp::Reverse((hit.place.segment, hit.place.offset)));
         for hit in hits.split_off(hits.len().min(most.max(1))) {
             directory.forget(hit.id, hit.place);
@@ -290,7 +299,8 @@ impl Disk {
     /// An object that left memory. It is written if the disk does not have it, and if it was
     /// used or there is room.
     pub(crate) fn offer(&self, object: Arc<Object>, key: Box<[u8]>) {
-        if object.is_on_disk() || object.is_invalid() {
+        // What was read from a file is on a disk already.
+        if object.is_on_disk() || object.is_invalid() || object.stamp().is_some() {
             return;
         }
         let Some(directory) = self.directory(object.hash) else {
@@ -309,9 +319,16 @@ impl Disk {
         let Some(directory) = self.directory(object.hash) else {
             return;
         };
+        let variant = object.variant();
+        let is_same = |other: u32| variant == 0 || other == 0 || other == variant;
+        // First those on their way to the disk: from then on they are found there.
+        for one in directory.queue.between(object.hash) {
+            if one.object.id != object.id && is_same(one.object.variant()) {
+                one.object.invalidate();
+            }
+        }
         for hit in directory.log.find(object.hash).iter() {
-            let variant = object.variant();
-            if variant == 0 || hit.id.variant == 0 || hit.id.variant == variant {
+            if is_same(hit.id.variant) {
                 directory.forget(hit.id, hit.place);
             }
         }
@@ -346,12 +363,20 @@ impl Disk {
         let (Some(directory), Some(body)) = (self.directory(object.hash), object.whole()) else {
             return false;
         };
-        directory.push_always(Job::Piece {
+        let piece = Job::Piece {
             id: id(object),
             body: Arc::clone(body),
             from,
             bytes,
-        })
+        };
+        if directory.log.is_failed() {
+            return false;
+        }
+        let is_taken = directory.queue.push_piece(piece, &directory.budget);
+        if !is_taken {
+            (directory.watch)(Event::Dropped);
+        }
+        is_taken
     }
 
     /// The last piece of a body was given to the disk: the object is kept from now on.
@@ -397,7 +422,11 @@ impl Disk {
     pub fn stop(&self, cache: &Cache) -> usize {
         let mut saved = 0;
         if let Some(patience) = self.save_on_stop {
-            saved = self.save(cache, Instant::now() + patience);
+            let until = Instant::now() + patience;
+            for directory in &self.directories {
+                *directory.save_until.lock() = Some(until);
+            }
+            saved = self.save(cache, until);
         }
         for directory in &self.directories {
             directory.stopping.store(true, Relaxed);
@@ -409,6 +438,7 @@ impl Disk {
             }
         }
         for directory in &self.directories {
+            saved = saved.saturating_sub(directory.unsaved.load(Relaxed));
             if let Err(error) = directory.log.close() {
                 tracing::warn!("{}: {error}", directory.log.path().display());
             }
@@ -419,7 +449,7 @@ impl Disk {
     fn save(&self, cache: &Cache, until: Instant) -> usize {
         let mut objects = Vec::new();
         cache.each(|key, object| {
-            if !object.is_on_disk() && !object.is_invalid() {
+            if !object.is_on_disk() && !object.is_invalid() && object.stamp().is_none() {
                 objects.push((Box::<[u8]>::from(key), Arc::clone(object)));
             }
         });

@@ -41,6 +41,14 @@ impl Job {
             Self::Piece { .. } | Self::Forget { .. } | Self::ForgetKey { .. } => 0,
         }
     }
+
+    /// Bytes of the piece that it is; nothing for others.
+    fn piece_bytes(&self) -> u64 {
+        match self {
+            Self::Piece { bytes, .. } => bytes.iter().map(|bytes| bytes.len() as u64).sum(),
+            _ => 0,
+        }
+    }
 }
 
 /// A job, and its bytes outside of the budget.
@@ -75,7 +83,13 @@ pub(crate) struct Between {
 struct State {
     jobs: VecDeque<Waiting>,
     bytes: u64,
+    /// Bytes of pieces among them.
+    piece_bytes: u64,
 }
+
+/// Bytes of pieces that may wait, however little the queue takes: as many as a few fetches bring
+/// before they wait themselves.
+const LEAST_PIECE_BYTES: u64 = 8 << 20;
 
 impl Queue {
     pub(crate) fn new(most_bytes: u64) -> Self {
@@ -96,6 +110,16 @@ impl Queue {
         self.push_always(job, budget)
     }
 
+    /// Adds a piece of a body, unless too much is waiting. Each fetch waits when a few of its own
+    /// pieces do, but there may be any number of fetches, and objects of only a few pieces.
+    pub(crate) fn push_piece(&self, job: Job, budget: &Arc<Budget>) -> bool {
+        let waiting = self.state.lock().piece_bytes;
+        if waiting + job.piece_bytes() > self.most_bytes.max(LEAST_PIECE_BYTES) {
+            return false;
+        }
+        self.push_always(job, budget)
+    }
+
     /// Adds a job. Whoever brings it is held back in another way.
     pub(crate) fn push_always(&self, job: Job, budget: &Arc<Budget>) -> bool {
         let bytes = job.bytes();
@@ -110,6 +134,7 @@ impl Queue {
         }
         let mut state = self.state.lock();
         state.bytes += bytes;
+        state.piece_bytes += job.piece_bytes();
         state.jobs.push_back(Waiting { job, leaving });
         let first = state.jobs.len() == 1;
         drop(state);
@@ -130,11 +155,13 @@ impl Queue {
         while taken.len() < most
             && let Some(next) = state.jobs.front()
         {
-            bytes += next.leaving.bytes();
+            let piece_bytes = next.job.piece_bytes();
+            bytes += next.leaving.bytes() + piece_bytes;
             if bytes > most_bytes && !taken.is_empty() {
                 break;
             }
             state.bytes -= next.leaving.bytes();
+            state.piece_bytes -= piece_bytes;
             taken.extend(state.jobs.pop_front());
         }
         drop(state);
@@ -150,6 +177,15 @@ impl Queue {
     /// Whether there are any.
     pub(crate) fn has_between(&self, hash: u64) -> bool {
         self.between.lock().contains_key(&hash)
+    }
+
+    /// Whether an object with this id became outdated on its way to the disk.
+    pub(crate) fn is_outdated(&self, id: Id) -> bool {
+        let all = self.between.lock();
+        all.get(&id.key).is_some_and(|of_key| {
+            let mut objects = of_key.iter().map(|one| &one.object);
+            objects.any(|object| object.is_invalid() && super::id(object) == id)
+        })
     }
 
     /// An object is on disk, or will not be.

@@ -38,8 +38,15 @@ impl Directory {
     pub(super) fn run(&self, cache: &Weak<Cache>) {
         let (mut tidying, mut tidied) = (None, Instant::now());
         loop {
-            let jobs = self.queue.take(MOST_RECORDS, MOST_BYTES, PATIENCE);
+            let mut jobs = self.queue.take(MOST_RECORDS, MOST_BYTES, PATIENCE);
             let idle = jobs.is_empty();
+            if self
+                .save_until
+                .lock()
+                .is_some_and(|until| Instant::now() >= until)
+            {
+                jobs.retain(|waiting| self.is_still_written(&waiting.job));
+            }
             if self.log.is_failed() {
                 self.give_up(jobs, cache);
             } else {
@@ -58,6 +65,24 @@ impl Directory {
                 self.tidy(&mut tidying, idle, cache);
                 tidied = Instant::now();
             }
+        }
+    }
+
+    /// Whether a job is worth waiting for when a stop has no more time for saving: what takes
+    /// long is left, but not the word that something is outdated, or it would come back.
+    fn is_still_written(&self, job: &Job) -> bool {
+        match job {
+            Job::Store { object, .. } if !is_spooled(job) => {
+                self.queue.settle(object);
+                self.unsaved.fetch_add(1, Relaxed);
+                (self.watch)(Event::Dropped);
+                false
+            }
+            Job::Piece { body, .. } => {
+                body.give_up_spooling();
+                false
+            }
+            Job::Store { .. } | Job::Forget { .. } | Job::ForgetKey { .. } => true,
         }
     }
 
@@ -150,6 +175,11 @@ impl Directory {
                 (self.watch)(Event::Written {
                     bytes: u64::from(place.bytes),
                 });
+                // It became outdated while it was being written; whoever said so could not yet
+                // find it here, and a word about it may wait behind much else.
+                if object.is_invalid() {
+                    self.forget(id(object), place);
+                }
             }
             Job::Piece { body, from, .. } => match self.log.extent(place) {
                 Some(extent) => {
@@ -203,6 +233,8 @@ impl Directory {
         let mut pieces = Vec::new();
         let mut data: Vec<&[u8]> = Vec::new();
         match &object.content {
+            // It is a file already.
+            Content::File(..) => return None,
             Content::Ranges(ranges) => {
                 data.extend(ranges.parts().iter().map(|(_, bytes)| &bytes[..]));
             }

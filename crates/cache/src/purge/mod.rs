@@ -43,7 +43,7 @@ pub mod subject;
 pub use expression::{Expression, ExpressionError};
 pub use journal::Keep;
 pub(crate) use ledger::seed_mark;
-pub use order::{Done, Order, PurgeError, What};
+pub use order::{Done, Order, PurgeError, What, tag_words};
 pub use purges::Purges;
 pub use reach::Verdict;
 pub use seen::Seen;

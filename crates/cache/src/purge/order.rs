@@ -91,6 +91,12 @@ pub const MOST_TAGS: usize = 4096;
 pub const MOST_NAME_BYTES: usize = 1024;
 /// Bytes of a prefix.
 pub const MOST_PREFIX_BYTES: usize = 8192;
+/// The tags that a field's value names: what stands between spaces, tabs and commas.
+pub fn tag_words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let words = value.split(|byte| matches!(byte, b' ' | b'\t' | b','));
+    words.filter(|word| !word.is_empty())
+}
+
 /// Tags that are named in words; of the others only the number is.
 const MOST_SHOWN: usize = 5;
 

@@ -18,7 +18,7 @@ const DIRECTORY: &str = "the absolute path of a directory, such as \"/var/cache/
 pub(crate) static DISK: &[Setting<DiskDraft>] = &[
     Setting::text("path", DIRECTORY, |disk: &mut DiskDraft, text| {
         disk.path = Some(Spanned {
-            value: directory(&text.value)?,
+            value: absolute(&text.value)?,
             span: text.span,
         });
         Ok(())
@@ -30,7 +30,7 @@ pub(crate) static DISK: &[Setting<DiskDraft>] = &[
         "The directory that objects are kept in. It is made if it is not there, and belongs to one server.",
     ),
     Setting::list("more_paths", DIRECTORY, |disk: &mut DiskDraft, list, wrong| {
-        disk.more_paths = each(list, directory, wrong);
+        disk.more_paths = each(list, absolute, wrong);
     })
     .row(
         "cache.disk",
@@ -120,7 +120,7 @@ pub(crate) static PURGE: &[Setting<Purge>] = &[
 /// What a token is, in words.
 pub(crate) const TOKEN: &str = "secret texts of 16 to 256 letters, digits and -._~+/=";
 
-fn directory(text: &str) -> Result<String, Refused> {
+pub(super) fn absolute(text: &str) -> Result<String, Refused> {
     if text.starts_with('/') && !text.contains('\0') {
         Ok(text.to_owned())
     } else {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::log_fields;
 use crate::nearest::nearest;
 
-use super::{Row, SECTIONS, Section, policy_rows};
+use super::{Row, SECTIONS, Section, policy_rows, service_groups, service_rows};
 
 /// Nothing in the reference goes by this name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,7 @@ pub fn explain(name: Option<&str>) -> Result<String, UnknownSetting> {
         .iter()
         .flat_map(|section| section.rows().into_iter().map(move |row| (section, row)))
         .chain(policy_pairs())
+        .chain(service_pairs())
         .filter(|(section, row)| is_meant(&wanted, section, row))
         .collect();
     if found.is_empty() {
@@ -62,16 +63,41 @@ fn policy_pairs() -> impl Iterator<Item = (&'static Section, &'static Row)> {
         .flat_map(|section| policy_rows().into_iter().map(move |row| (section, row)))
 }
 
+/// The rows of what is done with requests as settings of `[site.NAME]`, which stands for both places.
+fn service_pairs() -> impl Iterator<Item = (&'static Section, &'static Row)> {
+    let site = SECTIONS.iter().find(|section| section.name == "site");
+    site.into_iter()
+        .flat_map(|section| service_rows().into_iter().map(move |row| (section, row)))
+}
+
+/// Sections within `[site.NAME]`, its path rules and `[pool.NAME]`, as they are written there.
+fn inner(kind: &str, key: &str) -> Option<&'static str> {
+    let name = match (kind, key) {
+        ("pool", "servers") => "pool.server".into(),
+        _ => format!("{kind}.{key}"),
+    };
+    super::section(&name).map(|section| section.name)
+}
+
 /// `[[site.shop.path]]` and `site.shop.path` are `site.path`; `pool.app.servers` is `pool.servers`.
 fn normal(name: &str) -> String {
     let bare = name.trim().trim_matches(['[', ']']).to_lowercase();
     let parts: Vec<&str> = bare.split('.').collect();
     match parts.as_slice() {
+        ["site", _, "path", key, rest @ ..] if inner("site", key).is_some() => {
+            [&["site", key], rest].concat().join(".")
+        }
         ["site", _, "path", rest @ ..] => [&["site", "path"], rest].concat().join("."),
         ["site", "path", ..] => bare,
-        ["site", _, key] => format!("site.{key}"),
-        ["pool", _, key] => format!("pool.{key}"),
-        ["site" | "pool", name] if *name == "name" => parts[0].into(),
+        ["pool", _, "servers", key] => format!("pool.server.{key}"),
+        [kind @ ("site" | "pool"), own, key] if inner(kind, own).is_none() => {
+            format!("{kind}.{key}")
+        }
+        [kind @ ("site" | "pool"), _, key, last] if inner(kind, key).is_some() => {
+            format!("{kind}.{key}.{last}")
+        }
+        ["app", _, key] => format!("app.{key}"),
+        ["site" | "pool" | "app", name] if *name == "name" => parts[0].into(),
         _ => bare,
     }
 }
@@ -83,7 +109,8 @@ fn is_meant(wanted: &str, section: &Section, row: &Row) -> bool {
     }
     let in_policy = policy_rows()
         .iter()
-        .any(|policy| std::ptr::eq(*policy, row));
+        .chain(&service_rows())
+        .any(|shared| std::ptr::eq(*shared, row));
     let other_place = ["site.", "site.path."]
         .iter()
         .any(|place| wanted.strip_prefix(place) == Some(row.name));
@@ -122,6 +149,16 @@ fn overview() -> String {
         for row in rows {
             line(&mut text, row);
         }
+        if section.name == "site" {
+            for (heading, rows) in service_groups() {
+                let _ = writeln!(text, "  {heading}:");
+                rows.into_iter().for_each(|row| line(&mut text, row));
+            }
+        } else if section.takes_service {
+            text.push_str(
+                "  and what is done with requests, everything of [site.NAME] from `pool` on\n",
+            );
+        }
         if section.takes_policy && section.name != "cache" {
             text.push_str("  and the cache policy, everything of [cache] from `pass` on\n");
         }
@@ -152,6 +189,13 @@ fn of_section(section: &Section) -> String {
         text.push('\n');
         text.push_str(&of_row(row));
     }
+    if section.takes_service {
+        text.push_str("\nand what is done with requests (`forebay explain SETTING`):\n");
+        for (heading, rows) in service_groups() {
+            let _ = writeln!(text, "  {heading}:");
+            rows.into_iter().for_each(|row| line(&mut text, row));
+        }
+    }
     if section.takes_policy && section.name != "cache" {
         text.push_str("\nand the cache policy over what is inherited (`forebay explain cache`):\n");
         for row in policy_rows() {
@@ -172,6 +216,9 @@ fn of_row(row: &Row) -> String {
         text.push_str(
             "  in:       [cache], [site.NAME], [[site.NAME.path]]; the innermost holds\n",
         );
+    }
+    if service_rows().iter().any(|own| std::ptr::eq(*own, row)) {
+        text.push_str("  in:       [site.NAME], [[site.NAME.path]]; the innermost holds\n");
     }
     for line in wrap(row.doc, 78) {
         let _ = writeln!(text, "  {line}");
@@ -237,6 +284,19 @@ mod tests {
                 .unwrap()
                 .starts_with("site.path.match")
         );
+        for (name, start) in [
+            ("pool.app.health.path", "pool.health.path"),
+            ("[pool.app.health]", "[pool.NAME.health]"),
+            ("[[pool.NAME.servers]]", "pool.servers ="),
+            ("pool.app.servers.weight", "pool.server.weight"),
+            ("site.shop.path.try_files", "site.try_files"),
+            ("site.shop.path.cors.origins", "site.cors.origins"),
+            ("try_files", "site.try_files"),
+            ("app.shop.instances", "app.instances"),
+        ] {
+            let text = explain(Some(name)).unwrap();
+            assert!(text.starts_with(start), "{name}: {text}");
+        }
     }
 
     #[test]
@@ -268,7 +328,7 @@ mod tests {
             ("defualt_ttl", Some("default_ttl")),
             ("cahce", Some("cache")),
             ("cache.memroy", Some("cache.memory")),
-            ("pool.app.server", Some("pool.servers")),
+            ("pool.app.serves", Some("pool.servers")),
             ("zzzzzz", None),
             ("", None),
         ] {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::log_fields;
 
-use super::{Row, SECTIONS, policy_rows};
+use super::{Row, SECTIONS, policy_rows, service_groups};
 
 const HEAD: &str = "\
 # Configuration
@@ -49,6 +49,11 @@ pool = \"app\"
 match = \"/img/*\"
 force_ttl = \"1d\"
 
+[site.blog]
+hosts = [\"blog.example\"]
+root = \"/srv/blog\"
+php = \"unix:/run/php/php-fpm.sock\"
+
 [site.admin]
 hosts = [\"admin.shop.example\"]
 pool = \"app\"
@@ -62,13 +67,15 @@ pass = true
 | size | `\"512B\"`, `\"64KiB\"`, `\"1.5GiB\"` (powers of 1024), `\"10MB\"` (powers of 1000), or a number of bytes |
 | time | `\"500ms\"`, `\"10s\"`, `\"2m\"`, `\"1h30m\"`, `\"7d\"`, `\"2w\"`, or a number of seconds |
 | percentage | `\"10%\"`, `\"12.5%\"` |
+| template | text in which `{host}`, `{path}`, `{query}`, `{uri}` (path and query), `{method}`, `{client}`, `{scheme}`, `{header.NAME}`, `{cookie.NAME}`, `{query.NAME}`, and with a regular expression its groups `{1}`, `{name}`, are replaced; `{{` and `}}` are the braces themselves |
 | glob | text in which `*` stands for any run of characters and `?` for one |
 
 ## What holds where
 
 The settings of the cache policy can stand in `[cache]`, in `[site.NAME]` and in
 `[[site.NAME.path]]`. A site starts from what `[cache]` says, a path from what its site says; a
-setting given there replaces the inherited one whole.
+setting given there replaces the inherited one whole. What is done with requests goes the same way
+from the site to its paths.
 
 `forebay reload` (or SIGHUP) reads the file again and swaps everything at once; a file with an error
 is refused and the old settings stay in force.
@@ -80,11 +87,27 @@ pub fn markdown() -> String {
     for section in SECTIONS {
         let _ = write!(text, "\n## `{}`\n\n{}\n\n", section.header, section.doc);
         table(&mut text, &section.rows());
+        if section.name == "site" {
+            text.push_str(
+                "\n### What is done with requests\n\nIn `[site.NAME]` and `[[site.NAME.path]]`.\n",
+            );
+            for (heading, rows) in service_groups() {
+                let _ = write!(text, "\n#### {heading}\n\n");
+                table(&mut text, &rows);
+            }
+        }
         if section.name == "cache" {
             text.push_str("\n### The cache policy\n\nIn `[cache]`, `[site.NAME]` and `[[site.NAME.path]]`.\n\n");
             table(&mut text, &policy_rows());
         } else if section.takes_policy {
-            text.push_str("\nAnd the settings of [the cache policy](#the-cache-policy).\n");
+            let service = match section.name {
+                "site" => "",
+                _ => "[what is done with requests](#what-is-done-with-requests) and of ",
+            };
+            let _ = writeln!(
+                text,
+                "\nAnd the settings of {service}[the cache policy](#the-cache-policy)."
+            );
         }
     }
     text.push_str("\n### Fields of the access log\n\n| field | what it says |\n|---|---|\n");

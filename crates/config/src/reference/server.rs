@@ -60,6 +60,19 @@ pub(crate) static SERVER: &[Setting<Server>] = &[
         "[\"10.0.0.0/8\", \"192.0.2.7\"]",
         "Whose `Forwarded` and `X-Forwarded-*` fields are believed and extended. Those of anybody else are replaced.",
     ),
+    Setting::list(
+        "resolvers",
+        "addresses such as \"192.0.2.53\" or \"127.0.0.1:5353\"",
+        |server: &mut Server, list, wrong| {
+            server.resolvers = each_bare(list, address::resolver, wrong);
+        },
+    )
+    .row(
+        "server",
+        "those of the system",
+        "[\"192.0.2.53\", \"127.0.0.1:5353\"]",
+        "DNS servers that the names of servers are asked of. Names are asked for again when what was answered expires.",
+    ),
     Setting::choice(
         "forwarded",
         &["both", "x-forwarded", "rfc7239", "none"],
@@ -80,7 +93,8 @@ pub(crate) static SERVER: &[Setting<Server>] = &[
     ),
 ];
 
-pub(crate) static LISTEN: &[Setting<ListenDraft>] = &[Setting::text(
+pub(crate) static LISTEN: &[Setting<ListenDraft>] = &[
+    Setting::text(
     "address",
     "an address such as \"127.0.0.1:8080\", \"[::1]:8080\" or \"unix:/run/forebay.sock\"",
     |listen: &mut ListenDraft, text| {
@@ -96,7 +110,14 @@ pub(crate) static LISTEN: &[Setting<ListenDraft>] = &[Setting::text(
     "none: it must be given",
     "\"127.0.0.1:8080\"",
     "Where clients connect. Port 0 takes any free port, which is reported at the start.",
-)];
+),
+    Setting::flag("proxy_protocol", |listen: &mut ListenDraft, is| listen.proxy_protocol = is).row(
+        "listen",
+        "false",
+        "true",
+        "Each connection begins with a header of the PROXY protocol (version 1 or 2), which says who the client is; one without it is closed. Only for an address that nobody but the proxy in front can reach.",
+    ),
+];
 
 pub(crate) static ADMIN: &[Setting<AdminDraft>] = &[
     Setting::text(

@@ -38,6 +38,12 @@ pub enum Kind {
     ListOrAll(&'static str),
     /// A table of times by status.
     TimesByStatus,
+    /// A percentage, in whole numbers.
+    Percent,
+    /// A percentage or `"off"`.
+    PercentOrOff,
+    /// A value of its own shape: several texts, a table, a section; in words.
+    Shape(&'static str),
 }
 
 /// One documented setting.
@@ -78,6 +84,9 @@ impl Row {
             Kind::List(what) => format!("a list of {what}"),
             Kind::ListOrAll(what) => format!("a list of {what}, or \"all\""),
             Kind::TimesByStatus => "times by status, such as { 404 = \"10s\" }".into(),
+            Kind::Percent => "a percentage such as \"20%\"".into(),
+            Kind::PercentOrOff => "a percentage such as \"125%\", or \"off\"".into(),
+            Kind::Shape(what) => what.into(),
         };
         match self.range() {
             Some(range) => format!("{kind}, {range}"),
@@ -95,7 +104,10 @@ impl Row {
 
     /// The allowed range in words, where there is one: `from 1 to 1024`, `at least 1MiB`.
     pub fn range(&self) -> Option<String> {
-        if matches!(self.kind, Kind::List(_) | Kind::ListOrAll(_)) {
+        if matches!(
+            self.kind,
+            Kind::List(_) | Kind::ListOrAll(_) | Kind::Shape(_)
+        ) {
             return (self.min > 0).then(|| "not empty".into());
         }
         match (self.min, self.max) {
@@ -109,6 +121,7 @@ impl Row {
     fn show(&self, number: u64) -> String {
         match self.kind {
             Kind::Count | Kind::CountOrUnlimited => number.to_string(),
+            Kind::Percent | Kind::PercentOrOff => format!("{number}%"),
             Kind::Time | Kind::TimeOrOff | Kind::TimesByStatus => {
                 show_duration(Duration::from_millis(number))
             }
@@ -147,6 +160,8 @@ pub(crate) enum Set<T> {
     /// `None`: all.
     ListOrAll(fn(&mut T, Option<Texts>, &mut Vec<Spanned<Refused>>)),
     TimesByStatus(fn(&mut T, Vec<(u16, Duration)>)),
+    /// Reads the value itself; what is wrong goes to the last parameter.
+    Shape(fn(&mut T, &Row, &Given<'_>, &mut Vec<Diagnostic>)),
 }
 
 /// A row and its setter.
@@ -247,6 +262,22 @@ impl<T> Setting<T> {
         Self::new(name, Kind::TimesByStatus, Set::TimesByStatus(set))
     }
 
+    pub(crate) const fn percent(name: &'static str, set: fn(&mut T, u64)) -> Self {
+        Self::new(name, Kind::Percent, Set::Number(set))
+    }
+
+    pub(crate) const fn percent_or_off(name: &'static str, set: fn(&mut T, Option<u64>)) -> Self {
+        Self::new(name, Kind::PercentOrOff, Set::Limit(set))
+    }
+
+    pub(crate) const fn shape(
+        name: &'static str,
+        what: &'static str,
+        set: fn(&mut T, &Row, &Given<'_>, &mut Vec<Diagnostic>),
+    ) -> Self {
+        Self::new(name, Kind::Shape(what), Set::Shape(set))
+    }
+
     /// The section, the default, an example, and what it means.
     pub(crate) const fn row(
         mut self,
@@ -297,6 +328,7 @@ impl<T> Setting<T> {
                 set(target, list, &mut refused);
             }
             Set::TimesByStatus(set) => set(target, value::times_by_status(row, given)?),
+            Set::Shape(set) => set(target, row, given, &mut wrong),
         }
         wrong.extend(given.refused(row, refused));
         if wrong.is_empty() { Ok(()) } else { Err(wrong) }

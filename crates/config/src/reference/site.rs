@@ -1,66 +1,14 @@
-//! The rows of `[pool.NAME]`, `[site.NAME]` and `[[site.NAME.path]]`.
+//! The rows of `[site.NAME]` and `[[site.NAME.path]]`: which requests they are for. What is done
+//! with them is in `service`.
 
 use crate::address;
-use crate::draft::{PathDraft, SiteDraft, Spanned};
-use crate::settings::Pool;
+use crate::draft::{PathDraft, SiteDraft};
+use crate::template;
 use crate::words;
 
+use super::nested;
 use super::setting::Setting;
 use super::value::{each, each_bare};
-use super::{DAY, saturate};
-
-pub(crate) static POOL: &[Setting<Pool>] = &[
-    Setting::list(
-        "servers",
-        "servers such as \"127.0.0.1:9000\", \"app.internal:80\" or \"unix:/run/app.sock\"",
-        |pool: &mut Pool, list, wrong| {
-            pool.servers = each_bare(list, address::server, wrong);
-        },
-    )
-    .between(1, u64::MAX)
-    .row(
-        "pool",
-        "none: it must be given",
-        "[\"127.0.0.1:9000\", \"unix:/run/app.sock\"]",
-        "The servers, which give the same answers. A name is resolved at the start and again from time to time; without a port: 80.",
-    ),
-    Setting::count_or_unlimited("max_connections", |pool: &mut Pool, n| {
-        pool.max_connections = n.map(saturate);
-    })
-    .between(1, 1_000_000)
-    .row(
-        "pool",
-        "\"unlimited\"",
-        "10",
-        "Connections to each server at once; other requests wait in a queue (`timeouts.queue`). With several workers such connections are not kept idle.",
-    ),
-    Setting::count("idle_connections", |pool: &mut Pool, n| {
-        pool.idle_connections = saturate(n);
-    })
-    .between(0, 100_000)
-    .row(
-        "pool",
-        "128",
-        "8",
-        "Idle connections kept open to each server by each worker; 0: a connection for every request.",
-    ),
-    Setting::time("fail_timeout", |pool: &mut Pool, time| pool.fail_timeout = time)
-        .between(0, DAY)
-        .row(
-            "pool",
-            "\"10s\"",
-            "\"1s\"",
-            "How long a server is left out after it could not be reached, unless all are.",
-        ),
-    Setting::count("retries", |pool: &mut Pool, n| pool.retries = saturate(n))
-        .between(0, 100)
-        .row(
-            "pool",
-            "2",
-            "0",
-            "How many more servers or connections are tried when a request can be repeated.",
-        ),
-];
 
 pub(crate) static SITE: &[Setting<SiteDraft>] = &[
     Setting::list(
@@ -77,16 +25,6 @@ pub(crate) static SITE: &[Setting<SiteDraft>] = &[
         "[\"shop.example\", \"*.shop.example\"]",
         "The hosts of the site. An exact host is stronger than a longer `*.`, that than a shorter one, and that than `*`.",
     ),
-    Setting::text("pool", "the name of a [pool.NAME]", |site: &mut SiteDraft, text| {
-        site.pool = Some(text);
-        Ok(())
-    })
-    .row(
-        "site",
-        "the only pool, if there is one only",
-        "\"app\"",
-        "The pool that answers what the cache does not.",
-    ),
     Setting::list("methods", "methods such as \"GET\"", |site: &mut SiteDraft, list, wrong| {
         site.methods = each_bare(list, words::method, wrong);
     })
@@ -99,20 +37,88 @@ pub(crate) static SITE: &[Setting<SiteDraft>] = &[
     ),
 ];
 
-pub(crate) static PATH: &[Setting<PathDraft>] = &[Setting::text(
-    "match",
-    "a pattern such as \"/img/*\" or \"*.css\"",
-    |path: &mut PathDraft, text| {
-        path.pattern = Some(Spanned {
-            value: words::path_pattern(&text.value)?,
-            span: text.span,
-        });
-        Ok(())
-    },
-)
-.row(
-    "site.path",
-    "none: it must be given",
-    "\"/img/*\"",
-    "The paths the rule is for: `*` stands for any run of characters, `?` for one; without either, it is a prefix that ends at a `/` or matches whole. The first rule of a site that matches decides.",
-)];
+pub(crate) static PATH: &[Setting<PathDraft>] = &[
+    Setting::text(
+        "match",
+        "a pattern such as \"/img/*\" or \"*.css\"",
+        |path: &mut PathDraft, text| {
+            path.when.pattern = Some(words::path_pattern(&text.value)?);
+            Ok(())
+        },
+    )
+    .row(
+        "site.path",
+        "every path, if there is another condition",
+        "\"/img/*\"",
+        "The paths the rule is for: `*` stands for any run of characters, `?` for one; without either, it is a prefix that ends at a `/` or matches whole. All conditions of a rule must hold; the first rule of a site that holds decides.",
+    ),
+    Setting::text(
+        "regex",
+        "a regular expression such as \"^/user/([0-9]+)$\"",
+        |path: &mut PathDraft, text| {
+            template::compile(&text.value).map_err(address::Refused::new)?;
+            path.when.regex = Some(text.value);
+            Ok(())
+        },
+    )
+    .row(
+        "site.path",
+        "every path, if there is another condition",
+        "\"^/user/(?<id>[0-9]+)\"",
+        "The paths the rule is for, as a regular expression over any part of the path. Its groups are `{1}`, `{2}`, … and `{name}` in the texts of this rule.",
+    ),
+    Setting::list("methods", "methods such as \"GET\"", |path: &mut PathDraft, list, wrong| {
+        path.when.methods = each_bare(list, words::method, wrong);
+    })
+    .between(1, u64::MAX)
+    .row(
+        "site.path",
+        "every method",
+        "[\"POST\", \"PUT\"]",
+        "The methods the rule is for; which are allowed at all, the site says.",
+    ),
+    Setting::shape(
+        "headers",
+        "a table of globs by field, such as { User-Agent = \"*bot*\" }",
+        |path: &mut PathDraft, row, given, out| {
+            path.when.headers = nested::texts((row, given), out, |name, glob| {
+                Ok((words::field_name(name)?.to_ascii_lowercase(), glob.to_owned()))
+            });
+        },
+    )
+    .row(
+        "site.path",
+        "any",
+        "{ User-Agent = \"*bot*\" }",
+        "Request fields that must be there, with a value that the glob matches; `*` matches any. Responses that differ by it must say so in `Vary`, or the cache key must have the field.",
+    ),
+    Setting::shape(
+        "query",
+        "a table of globs by parameter, such as { preview = \"*\" }",
+        |path: &mut PathDraft, row, given, out| {
+            path.when.query = nested::texts((row, given), out, |name, glob| {
+                Ok((name.to_owned(), glob.to_owned()))
+            });
+        },
+    )
+    .row(
+        "site.path",
+        "any",
+        "{ preview = \"*\" }",
+        "Parameters of the query that must be there, with a value that the glob matches.",
+    ),
+    Setting::list(
+        "clients",
+        "networks or addresses such as \"10.0.0.0/8\"",
+        |path: &mut PathDraft, list, wrong| {
+            path.when.clients = each_bare(list, address::network, wrong);
+        },
+    )
+    .between(1, u64::MAX)
+    .row(
+        "site.path",
+        "any",
+        "[\"10.0.0.0/8\"]",
+        "Clients the rule is for.",
+    ),
+];

@@ -71,6 +71,21 @@ fn every_row_is_documented_and_settable() {
     check(CACHE);
     check(POLICY);
     check(POOL);
+    check(pool_parts::POOL_SERVER);
+    check(pool_parts::HEALTH);
+    check(pool_parts::EJECT);
+    check(pool_parts::STICKY);
+    check(pool_parts::TLS);
+    check(APP);
+    for (_, settings) in SERVICE {
+        check(settings);
+    }
+    check(rules_parts::REWRITE);
+    check(rules_parts::REDIRECT);
+    check(rules_parts::RESPOND);
+    check(rules_parts::AUTH);
+    check(rules_parts::CORS);
+    check(rules_parts::MAINTENANCE);
     check(SITE);
     check(PATH);
     check(LOG);

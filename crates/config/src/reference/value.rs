@@ -26,12 +26,12 @@ type Read<T> = Result<T, Vec<Diagnostic>>;
 
 impl Given<'_> {
     /// The value is not what the row takes.
-    fn wrong(&self, row: &Row, message: impl std::fmt::Display) -> Diagnostic {
+    pub(crate) fn wrong(&self, row: &Row, message: impl std::fmt::Display) -> Diagnostic {
         Diagnostic::error(self.span.clone(), format!("`{}`: {message}", self.path))
             .expected(row.expected())
     }
 
-    fn wrong_type(&self, row: &Row) -> Vec<Diagnostic> {
+    pub(crate) fn wrong_type(&self, row: &Row) -> Vec<Diagnostic> {
         let article = match self.item.type_name() {
             name @ ("integer" | "array" | "array of tables" | "inline table") => {
                 format!("an {name}")
@@ -68,6 +68,9 @@ fn in_range(row: &Row, given: &Given<'_>, number: u64) -> Read<u64> {
 
 /// A count as an integer; a size as an integer of bytes or as text.
 pub(crate) fn number(row: &Row, given: &Given<'_>) -> Read<u64> {
+    if matches!(row.kind, Kind::Percent | Kind::PercentOrOff) {
+        return percent(row, given);
+    }
     let is_count = matches!(row.kind, Kind::Count | Kind::CountOrUnlimited);
     let read = match given.item.as_value() {
         Some(Value::Integer(value)) => {
@@ -89,9 +92,35 @@ pub(crate) fn number(row: &Row, given: &Given<'_>) -> Read<u64> {
     }
 }
 
-/// A number, or `None` for `"unlimited"`.
+/// A whole percentage as text.
+fn percent(row: &Row, given: &Given<'_>) -> Read<u64> {
+    let Some(text) = given.item.as_str() else {
+        return Err(given.wrong_type(row));
+    };
+    let digits = text.trim().strip_suffix('%').map(str::trim_end);
+    match digits.map(str::parse) {
+        Some(Ok(percent)) => in_range(row, given, percent),
+        Some(Err(_)) => Err(vec![
+            given.wrong(row, "a percentage is a whole number before `%`"),
+        ]),
+        None => {
+            let diagnostic = given.wrong(row, "a percentage ends in `%`");
+            let number = text.trim().parse::<u64>();
+            Err(vec![match number {
+                Ok(number) => diagnostic.suggest(format!("write \"{number}%\"")),
+                Err(_) => diagnostic,
+            }])
+        }
+    }
+}
+
+/// A number, or `None` for `"unlimited"`; a percentage, or `None` for `"off"`.
 pub(crate) fn limit(row: &Row, given: &Given<'_>) -> Read<Option<u64>> {
-    if word(given, "unlimited", row)? {
+    let none = match row.kind {
+        Kind::PercentOrOff => "off",
+        _ => "unlimited",
+    };
+    if word(given, none, row)? {
         return Ok(None);
     }
     number(row, given).map(Some)
@@ -134,7 +163,7 @@ pub(crate) fn time_or_off(row: &Row, given: &Given<'_>) -> Read<Option<Duration>
 }
 
 /// Whether the value is `known`; an error if it is a misspelling of it.
-fn word(given: &Given<'_>, known: &str, row: &Row) -> Read<bool> {
+pub(crate) fn word(given: &Given<'_>, known: &str, row: &Row) -> Read<bool> {
     let Some(text) = given.item.as_str() else {
         return Ok(false);
     };

@@ -1,7 +1,9 @@
 //! `forebay check`: every mistake of a file in one run, or what it comes to.
 
+use std::collections::BTreeMap;
+
 use forebay_config::Settings;
-use forebay_config::settings::{LogTarget, Pool, Site};
+use forebay_config::settings::{App, LogTarget, Pool, Service, Site};
 
 use crate::cli::CheckArgs;
 use crate::configuration;
@@ -40,12 +42,10 @@ fn summary(settings: &Settings) -> String {
             .iter()
             .map(|address| format!("administration on {address}")),
     );
-    lines.extend(
-        settings
-            .sites
-            .iter()
-            .map(|site| describe_site(site, settings.pools.get(&site.pool))),
-    );
+    let sites = settings.sites.iter();
+    lines.extend(sites.map(|site| describe_site(site, settings)));
+    let apps = settings.apps.iter();
+    lines.extend(apps.map(|(name, app)| describe_app(name, app)));
     lines.push(format!(
         "cache: {} in memory, objects up to {}",
         bytes(settings.cache.memory),
@@ -69,27 +69,71 @@ fn summary(settings: &Settings) -> String {
     lines.iter().map(|line| format!("  {line}\n")).collect()
 }
 
-fn describe_site(site: &Site, pool: Option<&Pool>) -> String {
-    let hosts = if site.hosts.is_empty() {
-        "every host".into()
-    } else {
-        site.hosts.join(", ")
+fn describe_site(site: &Site, settings: &Settings) -> String {
+    let hosts = match site.hosts.as_slice() {
+        [] => "every host".into(),
+        hosts => hosts.join(", "),
     };
-    let servers: Vec<String> = pool
+    let rules = match site.paths.len() {
+        0 => String::new(),
+        1 => ", 1 path rule".into(),
+        count => format!(", {count} path rules"),
+    };
+    let passed = match site.policy.pass {
+        true => ", never cached",
+        false => "",
+    };
+    let from = sources(&site.service, settings).join(", then ");
+    format!("site {}: {hosts} {from}{rules}{passed}", site.name)
+}
+
+/// Who answers, in the order in which they are asked.
+fn sources(service: &Service, settings: &Settings) -> Vec<String> {
+    let mut sources = Vec::new();
+    if let Some(respond) = &service.respond {
+        sources.push(format!("answered here with {}", respond.status));
+    }
+    if let Some(files) = &service.files {
+        sources.push(format!("from files in {}", files.root.display()));
+    }
+    let named = [("PHP on", &service.cgi.php), ("from", &service.pool)];
+    for (how, name) in named {
+        if let Some(pool) = name.as_ref().and_then(|name| settings.pools.get(name)) {
+            let name = name.as_deref().unwrap_or_default();
+            sources.push(format!("{how} {}", servers(name, pool, &settings.apps)));
+        }
+    }
+    if sources.is_empty() {
+        sources.push(match service.redirect.is_empty() {
+            true => "answered by its path rules".into(),
+            false => "redirected".into(),
+        });
+    }
+    sources
+}
+
+fn servers(name: &str, pool: &Pool, apps: &BTreeMap<String, App>) -> String {
+    let mut all: Vec<String> = pool
+        .servers
         .iter()
-        .flat_map(|pool| &pool.servers)
-        .map(ToString::to_string)
+        .map(|server| server.address.to_string())
         .collect();
-    let passed = if site.policy.pass {
-        ", never cached"
-    } else {
-        ""
+    if apps.contains_key(name) {
+        all.push(format!("the processes of app {name}"));
+    }
+    if !pool.join_tokens.is_empty() {
+        all.push(format!("back ends that join pool {name}"));
+    }
+    all.join(", ")
+}
+
+fn describe_app(name: &str, app: &App) -> String {
+    let count = match app.instances {
+        (1, 1) => "1 process".into(),
+        (least, most) if least == most => format!("{most} processes"),
+        (least, most) => format!("{least} to {most} processes"),
     };
-    format!(
-        "site {}: {hosts} from {}{passed}",
-        site.name,
-        servers.join(", ")
-    )
+    format!("app {name}: {count} of {}", app.command.join(" "))
 }
 
 fn describe_log(what: &str, target: &LogTarget) -> Option<String> {
@@ -123,5 +167,45 @@ mod tests {
         assert_eq!(bytes(1536 << 20), "1536 MiB");
         assert_eq!(bytes(1_000_000), "1000000 bytes");
         assert_eq!(bytes(0), "0 bytes");
+    }
+
+    fn lines(text: &str) -> String {
+        let source = forebay_config::Source {
+            name: "forebay.toml".into(),
+            text: format!("[[listen]]\naddress = \"127.0.0.1:8080\"\n{text}"),
+        };
+        match forebay_config::parse(&source) {
+            Ok(checked) => summary(&checked.settings),
+            Err(wrong) => panic!("{}", forebay_config::render(&source, &wrong, false)),
+        }
+    }
+
+    #[test]
+    fn sites_without_servers_are_described_too() {
+        for (text, line) in [
+            (
+                "[pool.a]\nservers = [\"b:1\"]\n",
+                "site default: every host from b:1\n",
+            ),
+            (
+                "[pool.a]\njoin_tokens = [\"secret\"]\n",
+                "site default: every host from back ends that join pool a\n",
+            ),
+            (
+                "[app.a]\ncommand = \"puma -p {port}\"\ninstances = \"1..4\"\n",
+                "app a: 1 to 4 processes of puma -p {port}\n",
+            ),
+            (
+                "[site.s]\nroot = \"/srv\"\nphp = \"127.0.0.1:9000\"\n",
+                "site s: every host from files in /srv, then PHP on 127.0.0.1:9000\n",
+            ),
+            (
+                "[site.s]\nrespond = { status = 410 }\n",
+                "site s: every host answered here with 410\n",
+            ),
+        ] {
+            let shown = lines(text);
+            assert!(shown.contains(line), "{line} is not in\n{shown}");
+        }
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod client;
 pub(crate) mod compare;
 pub(crate) mod drain;
 pub(crate) mod explain;
+pub(crate) mod join;
 pub(crate) mod log;
 pub(crate) mod objects;
 pub(crate) mod purge;

@@ -145,7 +145,7 @@ impl Control {
         let sites = settings.sites.iter().map(|site| SiteState {
             name: site.name.clone(),
             hosts: site.hosts.clone(),
-            pool: site.pool.clone(),
+            pool: site.service.pool.clone().unwrap_or_default(),
         });
         sites.collect()
     }

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use forebay_admin::control::{
     Ban, DirectoryState, DiskState, Inspection, Order, Popular, Problem, Purged, Variant, What,
 };
-use forebay_proxy::{Handle, NotPurged, PurgeOrder, PurgeTarget, Tier};
+use forebay_proxy::{Handle, NotPurged, PurgeOrder, PurgeTarget, Tier, tag_words};
 
 /// Fields whose values are the words by which an object can be purged.
 const GROUPS: &str = "Cache-Groups";
@@ -38,7 +38,7 @@ fn variant(found: &forebay_proxy::Inspection, tag_fields: &[String]) -> Variant 
                 .any(|field| field.eq_ignore_ascii_case(name))
     };
     let tags = object.fields.iter().filter(|(name, _)| is_tags(name));
-    let words = tags.flat_map(|(_, value)| value.split([' ', ',']));
+    let words = tags.flat_map(|(_, value)| tag_words(value.as_bytes()));
     Variant {
         status: object.status,
         age_s: found.age_ms / 1000,
@@ -49,7 +49,7 @@ fn variant(found: &forebay_proxy::Inspection, tag_fields: &[String]) -> Variant 
         hits: object.hits,
         size_bytes: object.bytes,
         tags: words
-            .map(|word| word.trim_matches('"').to_owned())
+            .map(|word| String::from_utf8_lossy(word).trim_matches('"').to_owned())
             .filter(|word| !word.is_empty())
             .collect(),
         vary: object

@@ -124,7 +124,11 @@ fn of_options(settings: &Settings) -> Vec<SettingInForce> {
     let listen = settings.listen.iter().map(ToString::to_string).collect();
     rows.push(row("listen".into(), texts(listen)));
     for (name, pool) in &settings.pools {
-        let servers = pool.servers.iter().map(ToString::to_string).collect();
+        let servers = pool
+            .servers
+            .iter()
+            .map(|server| server.address.to_string())
+            .collect();
         rows.push(row(format!("pool.{name}.servers"), texts(servers)));
     }
     rows

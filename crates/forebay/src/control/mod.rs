@@ -15,6 +15,7 @@ use forebay_config::Settings;
 use forebay_proxy::Handle;
 use forebay_stats::{Gauges, Snapshot};
 
+use crate::applications::Applications;
 use crate::error_log::ErrorLog;
 use crate::{open_files, systemd};
 
@@ -22,6 +23,7 @@ use crate::{open_files, systemd};
 pub(crate) struct Control {
     handle: Handle,
     error_log: ErrorLog,
+    applications: Applications,
     /// What it was started with; `None`: nothing to read again.
     file: Option<PathBuf>,
     /// In force now. Held during a reload, so that there is one at a time.
@@ -37,6 +39,7 @@ impl Control {
     pub(crate) fn new(
         handle: Handle,
         error_log: ErrorLog,
+        applications: Applications,
         file: Option<PathBuf>,
         settings: Settings,
     ) -> Arc<Self> {
@@ -46,6 +49,7 @@ impl Control {
         Arc::new(Self {
             handle,
             error_log,
+            applications,
             file,
             settings: Mutex::new(settings),
             text: Mutex::new(text),
@@ -57,6 +61,11 @@ impl Control {
     pub(crate) fn settings(&self) -> MutexGuard<'_, Settings> {
         // A panic cannot leave them half written: they are replaced whole.
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The application processes.
+    pub(crate) fn applications(&self) -> &Applications {
+        &self.applications
     }
 
     /// All figures now.
@@ -114,6 +123,8 @@ impl Control {
                 let _ = self.error_log.apply(&current.log);
                 error.to_string()
             })?;
+        // Their pools are there now. What is wrong with one is logged when it is started.
+        warnings.extend(self.applications.configure(&checked.settings.apps).err());
         if checked.settings.admin != current.admin {
             warnings.push("the administration ([admin]) changes with the next start".into());
         }

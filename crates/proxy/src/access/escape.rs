@@ -39,7 +39,7 @@ pub(super) fn plain(bytes: &[u8], out: &mut Vec<u8>) {
 /// Appends `bytes` for the inside of a JSON string. Valid UTF-8 stays as it
 /// is; a byte that is none becomes the code point of the same number, so that
 /// it can still be told which one it was.
-pub(super) fn json(bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn json(bytes: &[u8], out: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
         json_text(chunk.valid(), out);
         for &byte in chunk.invalid() {

@@ -36,6 +36,7 @@ pub const CACHE_RESULTS: &[&str] = &[
     "miss",
     "hit-for-miss",
     "pass",
+    "file",
     "none",
 ];
 

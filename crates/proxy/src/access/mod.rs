@@ -6,7 +6,7 @@
 //! the worker counts that. Whoever wants to see exchanges live opens a [`Tail`].
 
 mod clock;
-mod escape;
+pub(crate) mod escape;
 mod filter;
 mod format;
 mod output;

@@ -2,7 +2,7 @@
 
 use crate::histogram::HistogramSnapshot;
 use crate::registry::Snapshot;
-use crate::{Gauges, OriginSnapshot, counter, gauge, origin, timing};
+use crate::{Gauges, OriginSnapshot, PoolSnapshot, counter, gauge, origin, pool, timing};
 use std::fmt::Write;
 
 /// The `Content-Type` of what [`prometheus`] returns.
@@ -100,8 +100,24 @@ pub fn prometheus(snapshot: &Snapshot, gauges: &Gauges, version: &str) -> String
             histogram(&mut out, row.name, row.label, snapshot.timing(row.timing));
         }
     }
+    pools(&mut out, snapshot.pools());
     origins(&mut out, snapshot.origins());
     out
+}
+
+/// The figures of each pool as a whole.
+fn pools(out: &mut String, pools: &[PoolSnapshot]) {
+    if pools.is_empty() {
+        return;
+    }
+    for row in pool::ROWS {
+        let kind = if row.counter { "counter" } else { "gauge" };
+        head(out, row.name, row.help, kind);
+        for pool in pools {
+            let label = format!("pool=\"{}\"", escape_label(&pool.pool));
+            line(out, row.name, &label, (row.read)(pool));
+        }
+    }
 }
 
 /// The figures of each server of each pool.

@@ -1,5 +1,18 @@
 //! Words of HTTP and of the log as an operator writes them in settings.
 
+mod files;
+mod pool;
+mod rules;
+
+pub(crate) use files::{coding, extension, file_name, media_glob, media_type, media_type_of};
+pub(crate) use pool::{
+    cookie_name, hash_by, join_token, plain_name, request_path, retry_on, statuses, variable,
+};
+pub(crate) use rules::{
+    Side, error_page, error_pages, field_edit, field_removed, rate, realm, redirect_target,
+    rewrite_target, template, try_file, web_origin,
+};
+
 use std::path::PathBuf;
 
 use crate::address::Refused;

@@ -9,6 +9,20 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod app;
+mod pool;
+mod service;
+
+pub use app::App;
+pub use pool::{
+    Balance, Eject, HashBy, HealthCheck, HostSent, OriginTls, Pool, PoolServer, Probe, Protocol,
+    ProxyProtocol, RetryOn, ServerAddress, Sticky,
+};
+pub use service::{
+    BasicAuth, Cgi, Coding, Compress, Cors, Files, HeaderEdits, Maintenance, PathRule, Priority,
+    Rate, Redirect, Respond, Rewrite, Service, Site, Symlinks, When,
+};
+
 /// The whole configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -16,6 +30,8 @@ pub struct Settings {
     pub server: Server,
     /// `[[listen]]`, in the order of the file; at least one.
     pub listen: Vec<ListenAddress>,
+    /// Those of them whose connections begin with a header of the PROXY protocol.
+    pub introduced: Vec<ListenAddress>,
     /// `[admin]`
     pub admin: Admin,
     /// `[purge]`
@@ -28,6 +44,8 @@ pub struct Settings {
     pub cache: Cache,
     /// `[pool.NAME]`
     pub pools: BTreeMap<String, Pool>,
+    /// `[app.NAME]`; the pool of the same name is theirs.
+    pub apps: BTreeMap<String, App>,
     /// `[site.NAME]`, in the order of the file.
     pub sites: Vec<Site>,
     /// `[log]`
@@ -80,6 +98,8 @@ pub struct Server {
     pub name: String,
     /// Networks whose `X-Forwarded-*` and `Forwarded` fields are believed and extended.
     pub trusted_proxies: Vec<Network>,
+    /// DNS servers that names of servers are asked of; empty: the system's.
+    pub resolvers: Vec<SocketAddr>,
     /// Which fields tell the origin who the client is.
     pub forwarded: Forwarded,
 }
@@ -260,61 +280,6 @@ pub enum KeyPart {
     Cookie(String),
 }
 
-/// `[pool.NAME]`: servers that give the same answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pool {
-    /// At least one.
-    pub servers: Vec<ServerAddress>,
-    /// Connections to each server at once; the rest wait in a queue. `None`: unlimited.
-    pub max_connections: Option<usize>,
-    /// Idle connections kept to each server by each worker.
-    pub idle_connections: usize,
-    /// How long a server is left out after it could not be reached (unless all are).
-    pub fail_timeout: Duration,
-    /// How many more servers or connections are tried when a request can be repeated.
-    pub retries: usize,
-}
-
-/// One server of a pool.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum ServerAddress {
-    /// `host:port` or `ip:port`; a name is resolved at start and again from time to time.
-    Tcp {
-        /// Name or address, without brackets.
-        host: String,
-        /// Port.
-        port: u16,
-    },
-    /// `unix:/run/app.sock`
-    Unix(PathBuf),
-}
-
-/// `[site.NAME]`: hosts that share a pool and a policy.
-#[derive(Clone, Debug)]
-pub struct Site {
-    /// NAME.
-    pub name: String,
-    /// `shop.example`, `*.shop.example` or `*`; lower case. Empty: every host.
-    pub hosts: Vec<String>,
-    /// A key of `Settings::pools`.
-    pub pool: String,
-    /// When not empty: other methods get 405.
-    pub methods: Vec<String>,
-    /// `[cache]`'s policy with this site's settings over it.
-    pub policy: Policy,
-    /// `[[site.NAME.path]]`: the first whose pattern matches decides.
-    pub paths: Vec<PathRule>,
-}
-
-/// `[[site.NAME.path]]`
-#[derive(Clone, Debug)]
-pub struct PathRule {
-    /// A glob over the path: `*` any run of characters, `?` one; without either, a prefix that ends at `/` or matches whole.
-    pub pattern: String,
-    /// The site's policy with this rule's settings over it.
-    pub policy: Policy,
-}
-
 /// `[log]`
 #[derive(Clone, Debug)]
 pub struct Log {
@@ -396,16 +361,6 @@ impl std::fmt::Display for ListenAddress {
     }
 }
 
-impl std::fmt::Display for ServerAddress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-        }
-    }
-}
-
 impl Default for Server {
     fn default() -> Self {
         Self {
@@ -414,6 +369,7 @@ impl Default for Server {
             drain_timeout: Duration::from_secs(30),
             name: "forebay".into(),
             trusted_proxies: Vec::new(),
+            resolvers: Vec::new(),
             forwarded: Forwarded::Both,
         }
     }
@@ -510,18 +466,6 @@ impl Default for Policy {
             keep_cookies: None,
             normalize_accept_language: false,
             cache_status: true,
-        }
-    }
-}
-
-impl Default for Pool {
-    fn default() -> Self {
-        Self {
-            servers: Vec::new(),
-            max_connections: None,
-            idle_connections: 128,
-            fail_timeout: Duration::from_secs(10),
-            retries: 2,
         }
     }
 }

@@ -1,14 +1,16 @@
 //! The rules between settings: references that must exist, things that must
 //! differ, and what follows from what was left out.
 
+mod pool;
+mod service;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use crate::diagnostic::{Diagnostic, Level};
+use crate::diagnostic::Diagnostic;
 use crate::draft::{AdminDraft, CacheDraft, DiskDraft, Draft, SiteDraft, Spanned};
-use crate::nearest::nearest;
-use crate::settings::{Admin, Cache, Disk, KeyPart, ListenAddress, Policy, Settings, Site};
+use crate::settings::{Admin, Cache, Disk, ListenAddress, Policy, Settings};
 use crate::units::show_size;
 
 /// The largest object by default: an eighth of the memory, and at most this.
@@ -24,7 +26,9 @@ pub(crate) fn settings(draft: Draft, partial: bool, out: &mut Vec<Diagnostic>) -
     hosts(&draft.sites, out);
     heads(&draft, out);
     let cache = cache(&draft.cache, draft.policy.clone(), out);
-    let sites = sites(&draft, partial, out);
+    let apps = pool::apps(&draft, out);
+    let pools = pool::pools(&draft, out);
+    let sites = service::sites(&draft, &pools, partial, out);
     Settings {
         server: draft.server,
         listen: draft
@@ -32,16 +36,14 @@ pub(crate) fn settings(draft: Draft, partial: bool, out: &mut Vec<Diagnostic>) -
             .into_iter()
             .map(|listen| listen.value)
             .collect(),
+        introduced: draft.introduced,
         admin: admin(draft.admin, out),
         purge: draft.purge,
         limits: draft.limits,
         timeouts: draft.timeouts,
         cache,
-        pools: draft
-            .pools
-            .into_iter()
-            .map(|(name, pool)| (name.value, pool))
-            .collect(),
+        pools: pools.settings,
+        apps,
         sites,
         log: draft.log,
     }
@@ -56,6 +58,12 @@ fn something_to_do(draft: &Draft, out: &mut Vec<Diagnostic>) {
     if !written.listen {
         let write = "write\n[[listen]]\naddress = \"127.0.0.1:8080\"";
         out.push(Diagnostic::whole_file("no [[listen]]: clients cannot connect").suggest(write));
+    }
+    let mut sites = draft.sites.iter().map(|(_, site)| site);
+    let answers = sites
+        .any(|site| site.service.answers() || site.paths.iter().any(|path| path.service.answers()));
+    if written.app || answers {
+        return;
     }
     if !written.pool {
         let write = "write\n[pool.app]\nservers = [\"127.0.0.1:9000\"]";
@@ -231,113 +239,4 @@ fn disk(draft: &DiskDraft, out: &mut Vec<Diagnostic>) -> Disk {
 /// The largest object when nothing is said.
 pub(crate) fn default_max_object(memory: u64) -> u64 {
     (memory / 8).min(MAX_OBJECT)
-}
-
-/// Every site with its pool; without a site, one for every host if it is clear which pool.
-fn sites(draft: &Draft, partial: bool, out: &mut Vec<Diagnostic>) -> Vec<Site> {
-    let pools: Vec<&str> = draft
-        .pools
-        .iter()
-        .map(|(name, _)| name.value.as_str())
-        .collect();
-    if draft.sites.is_empty() && !draft.written.site && !partial {
-        return default_site(draft, &pools, out);
-    }
-    let mut sites = Vec::new();
-    for (name, site) in &draft.sites {
-        let pool = pool_of(name, site, &pools, partial, out);
-        key_without_path(name, &site.policy, out);
-        sites.push(Site {
-            name: name.value.clone(),
-            hosts: site.hosts.iter().map(|host| host.value.clone()).collect(),
-            pool,
-            methods: site.methods.clone(),
-            policy: site.policy.clone(),
-            paths: site.paths.clone(),
-        });
-    }
-    if !partial
-        && out
-            .iter()
-            .all(|diagnostic| diagnostic.level == Level::Warning)
-    {
-        unused_pools(draft, &sites, out);
-    }
-    sites
-}
-
-fn default_site(draft: &Draft, pools: &[&str], out: &mut Vec<Diagnostic>) -> Vec<Site> {
-    let [pool] = pools else {
-        if pools.len() > 1 {
-            let message = "no [site.NAME] says which of the pools answers";
-            let write = format!("write\n[site.default]\npool = \"{}\"", pools[0]);
-            out.push(Diagnostic::whole_file(message).suggest(write));
-        }
-        return Vec::new();
-    };
-    vec![Site {
-        name: "default".into(),
-        hosts: Vec::new(),
-        pool: (*pool).into(),
-        methods: Vec::new(),
-        policy: draft.policy.clone(),
-        paths: Vec::new(),
-    }]
-}
-
-/// The site's pool, which may be left out when there is one only.
-fn pool_of(
-    name: &Spanned<String>,
-    site: &SiteDraft,
-    pools: &[&str],
-    partial: bool,
-    out: &mut Vec<Diagnostic>,
-) -> String {
-    match (&site.pool, pools) {
-        (Some(pool), _) => {
-            if !pools.contains(&pool.value.as_str()) && !partial {
-                let message = format!("there is no [pool.{}]", pool.value);
-                let expected = match pools {
-                    [] => "the name of a [pool.NAME]".into(),
-                    _ => format!("one of the pools: {}", pools.join(", ")),
-                };
-                let diagnostic = Diagnostic::error(pool.span.clone(), message).expected(expected);
-                out.push(diagnostic.did_you_mean(nearest(&pool.value, pools.iter().copied())));
-            }
-            pool.value.clone()
-        }
-        (None, [only]) => (*only).into(),
-        (None, _) => {
-            if pools.len() > 1 && !partial {
-                let message = format!(
-                    "`pool` is missing in [site.{}], and there are several pools",
-                    name.value
-                );
-                let expected = format!("one of the pools: {}", pools.join(", "));
-                let diagnostic = Diagnostic::error(name.span.clone(), message).expected(expected);
-                out.push(diagnostic.suggest(format!("write pool = \"{}\"", pools[0])));
-            }
-            String::new()
-        }
-    }
-}
-
-/// A key without the path is rarely meant: all pages would be one object.
-fn key_without_path(name: &Spanned<String>, policy: &Policy, out: &mut Vec<Diagnostic>) {
-    if !policy.key.contains(&KeyPart::Path) {
-        let message = format!(
-            "the cache key of [site.{}] has no \"path\": different pages get the same object",
-            name.value
-        );
-        out.push(Diagnostic::warning(name.span.clone(), message));
-    }
-}
-
-fn unused_pools(draft: &Draft, sites: &[Site], out: &mut Vec<Diagnostic>) {
-    for (name, _) in &draft.pools {
-        if !sites.iter().any(|site| site.pool == name.value) {
-            let message = format!("[pool.{}] is the pool of no site", name.value);
-            out.push(Diagnostic::warning(name.span.clone(), message));
-        }
-    }
 }

@@ -4,9 +4,15 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::settings::{
-    Cache, Disk, Limits, ListenAddress, Log, PathRule, Policy, Pool, Purge, Server, Timeouts,
+mod pool;
+mod service;
+
+pub(crate) use pool::{
+    AppDraft, Balancing, EjectDraft, HealthDraft, PoolDraft, ServerDraft, StickyDraft, TlsDraft,
 };
+pub(crate) use service::{PathDraft, Php, ServiceDraft, SiteDraft};
+
+use crate::settings::{Cache, Disk, Limits, ListenAddress, Log, Policy, Purge, Server, Timeouts};
 
 /// A value and the bytes of the source it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +42,7 @@ impl Share {
 #[derive(Debug, Default)]
 pub(crate) struct ListenDraft {
     pub(crate) address: Option<Spanned<ListenAddress>>,
+    pub(crate) proxy_protocol: bool,
 }
 
 /// `[admin]`
@@ -81,29 +88,12 @@ impl Default for CacheDraft {
     }
 }
 
-/// `[site.NAME]`
-#[derive(Debug, Default)]
-pub(crate) struct SiteDraft {
-    pub(crate) hosts: Vec<Spanned<String>>,
-    /// Whether `hosts` stands in the file, if only with errors.
-    pub(crate) hosts_written: bool,
-    pub(crate) pool: Option<Spanned<String>>,
-    pub(crate) methods: Vec<String>,
-    pub(crate) policy: Policy,
-    pub(crate) paths: Vec<PathRule>,
-}
-
-/// `[[site.NAME.path]]` without its policy.
-#[derive(Debug, Default)]
-pub(crate) struct PathDraft {
-    pub(crate) pattern: Option<Spanned<String>>,
-}
-
 /// The whole file.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) server: Server,
     pub(crate) listen: Vec<Spanned<ListenAddress>>,
+    pub(crate) introduced: Vec<ListenAddress>,
     pub(crate) admin: AdminDraft,
     pub(crate) purge: Purge,
     pub(crate) limits: Limits,
@@ -111,7 +101,9 @@ pub(crate) struct Draft {
     pub(crate) cache: CacheDraft,
     pub(crate) policy: Policy,
     /// By the name, which is spanned.
-    pub(crate) pools: Vec<(Spanned<String>, Pool)>,
+    pub(crate) pools: Vec<(Spanned<String>, PoolDraft)>,
+    /// By the name, which is spanned.
+    pub(crate) apps: Vec<(Spanned<String>, AppDraft)>,
     /// By the name, which is spanned.
     pub(crate) sites: Vec<(Spanned<String>, SiteDraft)>,
     pub(crate) log: Log,
@@ -124,6 +116,7 @@ pub(crate) struct Draft {
 pub(crate) struct Written {
     pub(crate) listen: bool,
     pub(crate) pool: bool,
+    pub(crate) app: bool,
     pub(crate) site: bool,
     /// A section of a later version.
     pub(crate) later: bool,

@@ -1,0 +1,310 @@
+//! The control connection of a back end that has joined: it is in the pool while this lasts, and
+//! is told how many connections to have open, so that a burst finds them.
+
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use forebay_join::protocol::{FromEdge, FromServer, Lines, PING_SECONDS};
+use forebay_upstream::{NewServer, Owner, Pool, Server, ServerKind, Stream};
+use tokio::time::timeout;
+
+use crate::join_step::Joining;
+use crate::worker::Worker;
+
+/// How often it is looked how many connections are needed.
+const LOOK: Duration = Duration::from_millis(20);
+/// Connections without a request that each back end has open, at least.
+const READY: usize = 8;
+/// How long the most requests at once are remembered: half of them is forgotten in it.
+const MEMORY: Duration = Duration::from_secs(10);
+/// Silence after which it is asked, and after which it is gone.
+const PING: Duration = Duration::from_secs(PING_SECONDS);
+const SILENCE: Duration = Duration::from_secs(3 * PING_SECONDS);
+
+/// Keeps the back end in its pool until it leaves, is lost, or may not be there any more.
+pub(crate) async fn run(worker: &Rc<Worker>, stream: Stream, joining: Joining) {
+    let joined = &worker.shared.joined;
+    let snapshot = worker.snapshot();
+    let Some(pool) = joining.pool(&snapshot).map(Arc::clone) else {
+        return;
+    };
+    drop(snapshot);
+    let number = joined.begin(&joining);
+    let server = enter(&pool, &joining);
+    tracing::info!("pool {}: {} has joined", joining.pool, joining.server);
+    let member = Member {
+        worker,
+        joining: &joining,
+        number,
+        server,
+        pool,
+    };
+    let why = member.stay(stream).await;
+    tracing::info!("pool {}: {} is out: {why}", joining.pool, joining.server);
+}
+
+/// Puts the back end into the pool. An older self, whose end was not noticed, goes.
+fn enter(pool: &Arc<Pool>, joining: &Joining) -> Arc<Server> {
+    let new = NewServer {
+        kind: ServerKind::DialedIn(joining.server.as_str().into()),
+        weight: 1,
+        priority: 0,
+        zone: None,
+        max_connections: None,
+        owner: Owner::Program,
+    };
+    match pool.add(&new) {
+        Ok(server) => server,
+        Err(older) => {
+            pool.remove(&older);
+            pool.add(&new).unwrap_or_else(|other| other)
+        }
+    }
+}
+
+/// A back end in its pool; out of it when dropped.
+struct Member<'a> {
+    worker: &'a Rc<Worker>,
+    joining: &'a Joining,
+    number: u64,
+    server: Arc<Server>,
+    pool: Arc<Pool>,
+}
+
+impl Drop for Member<'_> {
+    fn drop(&mut self) {
+        if self.worker.shared.joined.end(self.joining, self.number) {
+            self.pool.remove(&self.server);
+        }
+    }
+}
+
+impl Member<'_> {
+    /// Says why it is over.
+    async fn stay(&self, mut stream: Stream) -> &'static str {
+        let (mut lines, mut demand) = (Lines::default(), Demand::default());
+        let (mut heard, mut said) = (Instant::now(), Instant::now());
+        loop {
+            if let Err(why) = self.may_stay() {
+                return why;
+            }
+            let wanted = demand.wanted(self.look());
+            let line = match wanted {
+                Some(number) => Some(FromEdge::Connections(number)),
+                None if said.elapsed() >= PING => Some(FromEdge::Ping),
+                None => None,
+            };
+            if let Some(line) = line {
+                said = Instant::now();
+                if send(&mut stream, &line.line()).await.is_err() {
+                    return "its control connection broke off";
+                }
+            }
+            let mut leaving = false;
+            match timeout(LOOK, receive(&mut stream, &mut lines, &mut leaving)).await {
+                Err(_) if heard.elapsed() >= SILENCE => return "it does not answer",
+                Err(_) => {}
+                Ok(Ok(())) if leaving => return self.let_go(stream).await,
+                Ok(Ok(())) => heard = Instant::now(),
+                Ok(Err(_)) => return "its control connection has ended",
+            }
+        }
+    }
+
+    /// A reload may have taken the pool or the token away, or a newer connection the place.
+    fn may_stay(&self) -> Result<(), &'static str> {
+        if !self
+            .worker
+            .shared
+            .joined
+            .is_current(self.joining, self.number)
+        {
+            return Err("it has joined again");
+        }
+        match self.joining.pool(&self.worker.snapshot()) {
+            Some(_) => Ok(()),
+            None => Err("the configuration does not let it be there any more"),
+        }
+    }
+
+    fn look(&self) -> Look {
+        let snapshot = self.worker.snapshot();
+        let pool = self.joining.pool(&snapshot).unwrap_or(&self.pool);
+        let servers = pool.servers().len().max(1);
+        Look {
+            active: self.server.active() as usize,
+            waiting: (pool.figures().waiting as usize).div_ceil(servers),
+            most: self.joining.most(pool),
+            limited: pool.settings.max_connections.is_some(),
+            now: Instant::now(),
+        }
+    }
+
+    /// It wants no more requests: those under way are answered, then the connection ends.
+    async fn let_go(&self, mut stream: Stream) -> &'static str {
+        self.pool.remove(&self.server);
+        let (mut lines, mut again) = (Lines::default(), false);
+        while self.server.active() > 0 {
+            let receiving = receive(&mut stream, &mut lines, &mut again);
+            if matches!(timeout(LOOK, receiving).await, Ok(Err(_))) {
+                break;
+            }
+        }
+        "it has left"
+    }
+}
+
+/// What is going on with a back end.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    /// Requests it is working on.
+    active: usize,
+    /// Its share of those that wait for a server.
+    waiting: usize,
+    /// Connections that it may have.
+    most: usize,
+    /// The pool says how many.
+    limited: bool,
+    now: Instant,
+}
+
+/// How many connections a back end should have open.
+#[derive(Debug, Default)]
+struct Demand {
+    /// The most requests at once, fading.
+    peak: f64,
+    looked: Option<Instant>,
+    /// What it was told.
+    told: usize,
+}
+
+impl Demand {
+    /// The number to tell, when it differs enough from what was told.
+    fn wanted(&mut self, look: Look) -> Option<usize> {
+        let since = self
+            .looked
+            .replace(look.now)
+            .map_or(Duration::ZERO, |last| {
+                look.now.saturating_duration_since(last)
+            });
+        self.peak *= 0.5_f64.powf(since.as_secs_f64() / MEMORY.as_secs_f64());
+        let now = look.active + look.waiting;
+        self.peak = self.peak.max(now as f64);
+        // As many again as were needed lately: a burst of that size waits for no round trip.
+        let enough = 2 * self.peak.ceil() as usize + READY;
+        let wanted = match look.limited {
+            true if look.most <= 8 * READY => look.most,
+            _ => enough.min(look.most),
+        };
+        let differs = wanted > self.told || 2 * wanted < self.told || self.told > look.most;
+        differs.then(|| {
+            self.told = wanted;
+            wanted
+        })
+    }
+}
+
+async fn send(stream: &mut Stream, line: &str) -> io::Result<()> {
+    let mut rest = line.as_bytes();
+    let sending = async {
+        while !rest.is_empty() {
+            let written = poll_fn(|cx| stream.poll_write(cx, &[IoSlice::new(rest)])).await?;
+            rest = &rest[written.min(rest.len())..];
+        }
+        Ok(())
+    };
+    timeout(PING, sending).await?
+}
+
+/// Waits for something of the back end; given up, nothing is lost.
+async fn receive(stream: &mut Stream, lines: &mut Lines, leaving: &mut bool) -> io::Result<()> {
+    let mut buffer = [0; 256];
+    let read = poll_fn(|cx| {
+        if stream.poll_readable(cx)?.is_pending() {
+            return Poll::Pending;
+        }
+        stream.poll_read(cx, &mut buffer)
+    })
+    .await?;
+    if read == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let good = lines.take(&buffer[..read], |line| {
+        *leaving |= FromServer::read(line) == Some(FromServer::Leaving);
+    });
+    good.then_some(())
+        .ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(active: usize, most: usize, limited: bool, now: Instant) -> Look {
+        Look {
+            active,
+            waiting: 0,
+            most,
+            limited,
+            now,
+        }
+    }
+
+    #[test]
+    fn as_many_again_as_were_needed_lately_are_ready() {
+        let start = Instant::now();
+        let mut demand = Demand::default();
+        assert_eq!(demand.wanted(look(0, 1000, false, start)), Some(READY));
+        assert_eq!(demand.wanted(look(0, 1000, false, start)), None);
+        assert_eq!(
+            demand.wanted(look(20, 1000, false, start)),
+            Some(40 + READY)
+        );
+        assert_eq!(
+            demand.wanted(look(3, 1000, false, start)),
+            None,
+            "the peak is remembered"
+        );
+        let later = start + 10 * MEMORY;
+        assert_eq!(demand.wanted(look(0, 1000, false, later)), Some(2 + READY));
+    }
+
+    #[test]
+    fn never_more_than_it_may_have() {
+        let now = Instant::now();
+        let mut demand = Demand::default();
+        assert_eq!(demand.wanted(look(500, 100, false, now)), Some(100));
+        assert_eq!(
+            demand.wanted(look(500, 50, false, now)),
+            Some(50),
+            "a reload said so"
+        );
+    }
+
+    #[test]
+    fn where_the_pool_has_a_small_limit_all_are_ready_at_once() {
+        let mut demand = Demand::default();
+        assert_eq!(demand.wanted(look(0, 1, true, Instant::now())), Some(1));
+        let mut demand = Demand::default();
+        assert_eq!(demand.wanted(look(0, 10, true, Instant::now())), Some(10));
+        let mut demand = Demand::default();
+        assert_eq!(
+            demand.wanted(look(0, 500, true, Instant::now())),
+            Some(READY)
+        );
+    }
+
+    #[test]
+    fn those_who_wait_are_counted() {
+        let mut demand = Demand::default();
+        let waiting = Look {
+            waiting: 30,
+            ..look(8, 1000, false, Instant::now())
+        };
+        assert_eq!(demand.wanted(waiting), Some(76 + READY));
+    }
+}

@@ -26,8 +26,20 @@ mod hop_by_hop;
 mod interim;
 mod upgrade;
 
+mod pool_balance;
+mod pool_health;
+mod pool_limit;
+mod pool_names;
+mod pool_retry;
+mod pool_sticky;
+mod pool_tls;
 mod upstream;
 mod upstream_failure;
+
+mod app;
+mod app_real;
+mod app_trouble;
+mod join;
 
 mod cache_freshness;
 mod cache_memory;
@@ -50,10 +62,14 @@ mod disk;
 mod disk_basic;
 mod disk_damage;
 mod disk_directories;
+mod disk_failing;
 mod disk_large;
 mod disk_meaning;
 mod disk_ranges;
 mod disk_restart;
+mod disk_slow;
+mod disk_slow_purge;
+mod disk_versions;
 mod purge;
 mod purge_api;
 mod purge_bans;
@@ -63,6 +79,21 @@ mod purge_methods;
 mod purge_soft;
 mod purge_survives;
 mod purge_tags;
+
+mod rules_access;
+mod rules_address;
+mod rules_fields;
+
+mod cgi_applications;
+mod cgi_fastcgi;
+mod cgi_php;
+mod cgi_scripts;
+mod cgi_site;
+
+mod compress;
+mod files;
+mod files_hostile;
+mod files_large;
 
 mod dashboard;
 mod drain;

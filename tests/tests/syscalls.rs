@@ -87,7 +87,9 @@ fn hit_in_steady_state_is_one_read_and_one_write() {
         let requests = between.matches("\"GET / HTTP/1.1").count();
         assert_eq!(requests, COUNT, "the trace lost some");
         let reads = calls(between, &["read", "readv", "recvfrom", "recvmsg"]);
-        let writes = calls(between, &["write", "writev", "sendto", "sendmsg"]);
+        // Timers wake their event loop by a write to itself, as often as time passes.
+        let mut writes = calls(between, &["write", "writev", "sendto", "sendmsg"]);
+        writes.retain(|line| !line.contains(r#""\1\0\0\0\0\0\0\0", 8)"#));
         // The exchange of the first mark, which is no hit, is among them.
         let slack = 12;
         assert!(

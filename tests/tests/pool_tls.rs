@@ -1,0 +1,218 @@
+//! TLS to origins, and the PROXY protocol in both directions.
+
+use std::path::PathBuf;
+
+use forebay_tests::site::self_signed;
+use forebay_tests::{Config, Connection, Forebay, Origin, Request, Site, SiteConfig, reply};
+use tempfile::TempDir;
+
+/// A real nginx with TLS, whose certificate is for `names`.
+struct Secure {
+    site: Site,
+    certificate: PathBuf,
+    _directory: TempDir,
+}
+
+fn secure(names: &[&str]) -> Secure {
+    let directory = tempfile::tempdir().unwrap();
+    let (certificate, key) = self_signed(directory.path(), names);
+    let site = Site::with(&SiteConfig {
+        server:
+            "location / { return 200 \"$ssl_server_name $ssl_protocol $connection $http_host\"; }"
+                .into(),
+        tls: Some((certificate.clone(), key)),
+        ..SiteConfig::default()
+    });
+    Secure {
+        site,
+        certificate,
+        _directory: directory,
+    }
+}
+
+impl Secure {
+    fn config(&self, tls: &[&str]) -> Config {
+        let server = format!("127.0.0.1:{}", self.site.tls_port());
+        let config = Config::new(&[&server]);
+        tls.iter()
+            .fold(config, |config, line| config.set("pool.app.tls", line))
+    }
+
+    fn authorities(&self) -> String {
+        format!("authorities = {:?}", self.certificate.display().to_string())
+    }
+}
+
+#[test]
+fn origin_is_reached_over_tls_and_its_name_is_verified() {
+    let origin = secure(&["shop.example"]);
+    let tls = [&*origin.authorities(), "name = \"shop.example\""];
+    let forebay = Forebay::start(&origin.config(&tls));
+    let response = forebay.get("/");
+    assert_eq!(response.status, 200);
+    assert!(
+        response.text().starts_with("shop.example TLSv1."),
+        "{}",
+        response.text()
+    );
+}
+
+#[test]
+fn connection_over_tls_is_used_again() {
+    let origin = secure(&["shop.example"]);
+    let tls = [&*origin.authorities(), "name = \"shop.example\""];
+    let forebay = Forebay::start(&origin.config(&tls));
+    let connection = |text: String| text.split(' ').nth(2).unwrap().to_owned();
+    let first = connection(forebay.get("/1").text());
+    for n in 2..10 {
+        assert_eq!(connection(forebay.get(&format!("/{n}")).text()), first);
+    }
+}
+
+#[test]
+fn certificate_for_another_name_is_refused() {
+    let origin = secure(&["other.example"]);
+    let tls = [&*origin.authorities(), "name = \"shop.example\""];
+    let forebay = Forebay::start(&origin.config(&tls));
+    assert_eq!(forebay.get("/").status, 502);
+    forebay.wait_for_output("no TLS with the server");
+}
+
+#[test]
+fn certificate_that_nobody_signed_is_refused_unless_that_is_said() {
+    let origin = secure(&["shop.example"]);
+    let strict = Forebay::start(&origin.config(&["name = \"shop.example\""]));
+    assert_eq!(strict.get("/").status, 502);
+    let lax = Forebay::start(&origin.config(&["verify = false", "name = \"shop.example\""]));
+    assert_eq!(lax.get("/").status, 200);
+}
+
+#[test]
+fn bodies_of_any_size_pass_through_tls_both_ways() {
+    let directory = tempfile::tempdir().unwrap();
+    let (certificate, key) = self_signed(directory.path(), &["shop.example"]);
+    let behind = Origin::start(|request: &Request, connection: &mut Connection| {
+        connection.send(reply(200, &[], &request.body.len().to_string()));
+    });
+    let site = Site::with(&SiteConfig {
+        server: format!(
+            "client_max_body_size 0; location /up {{ proxy_http_version 1.1; proxy_pass http://{}; }} location / {{ root {}; }}",
+            behind.server(),
+            directory.path().display()
+        ),
+        tls: Some((certificate, key)),
+        ..SiteConfig::default()
+    });
+    let body: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
+    std::fs::write(directory.path().join("large.bin"), &body).unwrap();
+    let config = Config::new(&[&format!("127.0.0.1:{}", site.tls_port())])
+        .set("pool.app.tls", "verify = false")
+        .set("pool.app.tls", "name = \"shop.example\"");
+    let forebay = Forebay::start(&config);
+    let down = forebay.get("/large.bin");
+    assert!(down.status == 200 && down.body == body);
+    let up = forebay.exchange("POST", "/up", &[], &"x".repeat(2_000_000));
+    assert_eq!(up.text(), "2000000");
+}
+
+#[test]
+fn origin_learns_the_client_by_the_proxy_protocol() {
+    for version in ["v1", "v2"] {
+        let origin = Origin::raw(|connection: &mut Connection| {
+            let first = connection.read_bytes(16).unwrap();
+            let said = if first.starts_with(b"PROXY TCP4") {
+                "v1"
+            } else {
+                "v2"
+            };
+            if said == "v1" {
+                // The rest of the line.
+                while connection.read_bytes(1).unwrap() != b"\n" {}
+            } else {
+                connection.read_bytes(12).unwrap();
+            }
+            while connection.request().is_ok() {
+                connection.send(reply(200, &["Cache-Control: no-store"], said));
+            }
+        });
+        let set = format!("proxy_protocol = {version:?}");
+        let forebay = Forebay::start(&Config::to(&origin).set("pool.app", &set));
+        for n in 1..=3 {
+            assert_eq!(forebay.get(&format!("/{n}")).text(), version);
+            assert_eq!(
+                origin.connections(),
+                n,
+                "one client's connection is not another's"
+            );
+        }
+    }
+}
+
+/// A server whose listener is told of clients.
+fn introduced() -> (Origin, Forebay) {
+    let origin = Origin::start(|request: &Request, connection: &mut Connection| {
+        let client = request
+            .field("X-Forwarded-For")
+            .unwrap_or("nobody")
+            .to_owned();
+        connection.send(reply(200, &["Cache-Control: no-store"], &client));
+    });
+    let config = Config::to(&origin)
+        .listen(&[])
+        .append("[[listen]]\naddress = \"127.0.0.1:0\"\nproxy_protocol = true\n");
+    let forebay = Forebay::start(&config);
+    (origin, forebay)
+}
+
+#[test]
+fn client_that_a_proxy_introduces_is_the_client() {
+    let (_origin, forebay) = introduced();
+    let get = "GET / HTTP/1.1\r\nHost: a.example\r\n\r\n";
+    let mut client = forebay.client();
+    client.send(format!(
+        "PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n{get}"
+    ));
+    assert_eq!(client.read().text(), "192.0.2.7");
+    client.send(get);
+    assert_eq!(
+        client.read().text(),
+        "192.0.2.7",
+        "for all of the connection"
+    );
+    let mut binary = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c".to_vec();
+    binary.extend_from_slice(&[192, 0, 2, 8, 198, 51, 100, 1, 0xdc, 4, 1, 187]);
+    let mut client = forebay.client();
+    client.send_byte_by_byte(&binary);
+    client.send(get);
+    assert_eq!(client.read().text(), "192.0.2.8");
+    let mut client = forebay.client();
+    client.send(format!("PROXY UNKNOWN\r\n{get}"));
+    assert_eq!(client.read().text(), "127.0.0.1");
+}
+
+#[test]
+fn connection_without_the_header_is_closed_unanswered() {
+    let (origin, forebay) = introduced();
+    for start in [
+        "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "PROXY TCP4 1.2.3.4\r\n",
+    ] {
+        let mut client = forebay.client();
+        client.send_anyway(start);
+        let (bytes, _) = client.read_to_end();
+        assert_eq!(bytes, b"", "{start:?}");
+    }
+    forebay.wait_for_output("no PROXY protocol header");
+    assert_eq!(origin.count(), 0);
+}
+
+#[test]
+fn real_client_speaks_the_proxy_protocol() {
+    let (_origin, forebay) = introduced();
+    let curl = std::process::Command::new("curl")
+        .args(["-s", "--haproxy-protocol", "--max-time", "10"])
+        .arg(format!("http://{}/", forebay.authority()))
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&curl.stdout), "127.0.0.1");
+}

@@ -26,6 +26,7 @@ mod hop_by_hop;
 mod interim;
 mod upgrade;
 
+mod pool_admin;
 mod pool_balance;
 mod pool_health;
 mod pool_limit;

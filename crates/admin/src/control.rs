@@ -8,6 +8,12 @@ use serde::Serialize;
 use serde_json::Value;
 use std::time::Duration;
 
+mod pools;
+mod server_order;
+
+pub use pools::{AppState, PoolServer, PoolState, ProcessState, ServerChanged};
+pub use server_order::{ServerAct, ServerOrder, Share};
+
 /// What the administration address shows and does. It is called from threads
 /// that may wait, several at once.
 ///
@@ -95,6 +101,28 @@ pub trait Control: Send + Sync {
     /// [`Problem::Unavailable`]
     fn bans(&self) -> Result<Vec<Ban>, Problem> {
         Err(Problem::absent("the list of bans"))
+    }
+
+    /// Changes a server of a pool, or which there are.
+    ///
+    /// # Errors
+    /// [`Problem::NotFound`] without such a pool or server, [`Problem::Conflict`] when one to be
+    /// added is there, [`Problem::Failed`] when it could not be written down (nothing was done).
+    fn change_server(&self, _order: &ServerOrder) -> Result<ServerChanged, Problem> {
+        Err(Problem::absent("changing servers"))
+    }
+
+    /// The applications with their processes.
+    fn apps(&self) -> Vec<AppState> {
+        Vec::new()
+    }
+
+    /// Begins to replace the processes of an application one by one. Returns at once.
+    ///
+    /// # Errors
+    /// [`Problem::NotFound`] without such an application.
+    fn replace_app(&self, _name: &str) -> Result<(), Problem> {
+        Err(Problem::absent("replacing processes"))
     }
 
     /// Begins to follow exchanges as they end; it stops when dropped.
@@ -186,38 +214,6 @@ pub struct State {
     pub disk: Option<DiskState>,
     /// The file that a reload reads.
     pub config_file: Option<String>,
-}
-
-/// A pool.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct PoolState {
-    /// Its name.
-    pub name: String,
-    /// Its servers.
-    pub servers: Vec<PoolServer>,
-}
-
-/// A server of a pool.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct PoolServer {
-    /// Its address as configured.
-    pub server: String,
-    /// What its name resolves to.
-    pub addresses: Vec<String>,
-    /// Whether it could not be reached lately.
-    pub failed: bool,
-    /// Requests it is working on.
-    pub active: u64,
-    /// Requests sent to it.
-    pub requests: Option<u64>,
-    /// Of them failed, timeouts included.
-    pub errors: Option<u64>,
-    /// From the request sent to the head of the answer, microseconds: the mean.
-    pub mean_us: Option<u64>,
-    /// The median.
-    pub p50_us: Option<u64>,
-    /// The 99th percentile.
-    pub p99_us: Option<u64>,
 }
 
 /// A site.

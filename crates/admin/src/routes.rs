@@ -3,7 +3,7 @@
 
 use crate::access::Role;
 use crate::answer::Answer;
-use crate::api::{Handler, figures, objects, purge, server};
+use crate::api::{Handler, figures, objects, pools, purge, server};
 use forebay_http::Method;
 
 /// One method of one path.
@@ -195,6 +195,16 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         statuses: &[200, 503],
         ..look("/api/v1/bans", objects::bans, "Bans", "The purges that objects are still compared with.")
+    },
+    look("/api/v1/pools", pools::pools, "Pools", "The pools with their servers."),
+    Route {
+        body: Some("ServerOrder"), statuses: &[200, 404, 409, 413, 415, 422, 500, 503],
+        ..act("/api/v1/servers", Role::Admin, Action::Ask(pools::change), "ServerChanged", "Adds a server to a pool, removes, drains, or changes one, while requests go on.")
+    },
+    look("/api/v1/apps", pools::apps, "Apps", "The application processes."),
+    Route {
+        body: Some("AppName"), statuses: &[202, 404, 413, 415, 422, 503],
+        ..act("/api/v1/apps/replace", Role::Admin, Action::Ask(pools::replace), "Replacing", "Replaces the processes of an application one by one, never with fewer at work.")
     },
     Route {
         action: Action::Follow, parameters: LOG_FILTERS, answer: Content::Lines("Exchange"), statuses: &[200, 503],

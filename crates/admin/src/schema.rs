@@ -15,6 +15,7 @@ pub(crate) fn all() -> Value {
         all.insert((*name).into(), object(members));
     }
     all.insert("Purge".into(), purge());
+    all.insert("ServerOrder".into(), server_order());
     all.insert("History".into(), history());
     all.insert(
         "Document".into(),
@@ -62,16 +63,52 @@ const SCHEMAS: &[(&str, &[Member])] = &[
         ("servers", "Server[]", "Its servers."),
     ]),
     ("Server", &[
-        ("server", "string", "Its address as configured."),
+        ("server", "string", "Its address as configured, or its name where it opens the connections."),
         ("addresses", "string[]", "What its name resolves to."),
+        ("state", "string", "`up`, `draining`, `down` (the operator said so), `unhealthy` (active checks say so), `failed` (it failed requests in a row), `ejected` (it answers worse than others)."),
+        ("owner", "string", "Who put it in the pool: `file`, `operator`, `program` (a process, a back end that joined, a service's name)."),
+        ("weight", "integer", "Its share, relative to the others'."),
+        ("priority", "integer", "Servers of a greater number are used only when none of a smaller one can be."),
+        ("zone", "string?", "Where it stands."),
+        ("max_connections", "integer?", "Requests it may be working on at once; null: any number."),
         ("failed", "boolean", "It could not be reached lately."),
         ("active", "integer", "Requests it is working on."),
         ("requests", "integer?", "Requests sent to it."),
         ("errors", "integer?", "Of them failed."),
+        ("failures", "integer?", "Its responses with a status of 500 or above."),
+        ("retries", "integer?", "Requests of it that were given to another server or connection, because it failed them."),
+        ("waits", "integer?", "Requests that had waited in the pool's queue before they were given to it."),
         ("mean_us", "integer?", "Time to the head of its answers, the mean, microseconds."),
         ("p50_us", "integer?", "The median."),
         ("p99_us", "integer?", "The 99th percentile."),
     ]),
+    ("Pools", &[("pools", "Pool[]", "The pools, by name.")]),
+    ("ServerChanged", &[
+        ("holds", "string", "How long that holds: `now` (until a reload says otherwise), `reloads` (until the process ends), `restarts`."),
+        ("server", "Server?", "The server as it is now; null: it is not in the pool any more."),
+    ]),
+    ("Apps", &[("apps", "App[]", "The applications, by name.")]),
+    ("App", &[
+        ("name", "string", "Its name, which is its pool's as well."),
+        ("wanted", "integer", "How many processes there should be now."),
+        ("least", "integer", "How many there may be at least."),
+        ("most", "integer", "How many there may be at most."),
+        ("restarts", "integer", "Processes that were started because another one had failed."),
+        ("failures", "integer", "Failures in a row; above 1 there is a pause before the next start."),
+        ("processes", "Process[]", "Its processes."),
+    ]),
+    ("Process", &[
+        ("number", "integer", "What `{instance}` was replaced with."),
+        ("pid", "integer?", "Its process id; null: not known yet."),
+        ("state", "string", "`starting`, `ready`, `draining`, `stopping`, `failed`."),
+        ("address", "string", "Where it is as a server of the pool."),
+        ("memory_bytes", "integer", "Bytes resident, its children's included, when it was looked last."),
+        ("active", "integer", "Requests it is working on."),
+        ("requests", "integer", "Requests it was sent."),
+        ("uptime_s", "integer", "Seconds since it was started."),
+    ]),
+    ("AppName", &[("app", "string", "The name of an application.")]),
+    ("Replacing", &[("replacing", "string", "The application.")]),
     ("Site", &[
         ("name", "string", "Its name."),
         ("hosts", "string[]", "Its hosts; empty: every host."),
@@ -221,6 +258,30 @@ fn purge() -> Value {
     })
 }
 
+/// What is to be done with a server of a pool.
+fn server_order() -> Value {
+    let text = |doc: &str| json!({ "type": "string", "description": doc });
+    let number = |doc: &str| json!({ "type": "integer", "minimum": 0, "description": doc });
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["pool", "server", "action"],
+        "properties": {
+            "pool": text("The pool's name."),
+            "server": text("The server's address as it would stand in the file, or its name."),
+            "action": {
+                "enum": ["add", "remove", "drain", "down", "up", "set"],
+                "description": "`drain`: no new requests, but for users that are bound to it; `down`: none; `set`: another weight or limit.",
+            },
+            "keep": { "type": "boolean", "default": false, "description": "It holds over reloads and, with `server.state_file`, over restarts." },
+            "weight": number("With `add` and `set`: its share, relative to the others'."),
+            "max_connections": number("With `add` and `set`: requests it may be working on at once; 0: as the pool says."),
+            "priority": number("With `add`: servers of a greater number are used only when none of a smaller one can be."),
+            "zone": text("With `add`: where it stands."),
+        },
+    })
+}
+
 /// The table of columns as a schema.
 fn history() -> Value {
     let mut columns = Map::new();
@@ -266,6 +327,9 @@ mod tests {
     fn the_schemas_say_what_the_types_say() {
         agrees("Pool", &control::PoolState::default());
         agrees("Server", &control::PoolServer::default());
+        agrees("ServerChanged", &control::ServerChanged::default());
+        agrees("App", &control::AppState::default());
+        agrees("Process", &control::ProcessState::default());
         agrees("Site", &control::SiteState::default());
         agrees("Disk", &control::DiskState::default());
         agrees("Directory", &control::DirectoryState::default());

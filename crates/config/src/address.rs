@@ -107,6 +107,25 @@ pub(crate) fn server_or_service(text: &str) -> Result<(ServerAddress, bool), Ref
     }
 }
 
+/// The address of a server as it stands in the list of a pool: `host:port`, `unix:/path`,
+/// `srv:_http._tcp.name`.
+///
+/// # Errors
+/// What is wrong with it, in words; also where it asks for TLS, which the whole pool has or has
+/// not.
+pub fn server_address(text: &str) -> Result<ServerAddress, String> {
+    match server_or_service(text) {
+        Ok((address, false)) => Ok(address),
+        Ok((address, true)) => Err(format!(
+            "whether TLS is spoken is for the pool to say; write {address}"
+        )),
+        Err(refused) => Err(match refused.suggestion {
+            Some(instead) => format!("{}; write {instead}", refused.message),
+            None => refused.message,
+        }),
+    }
+}
+
 /// A FastCGI server: `unix:/path`, `host:port`. There is no usual port.
 pub(crate) fn fastcgi_server(text: &str) -> Result<ServerAddress, Refused> {
     if text.starts_with('/') {

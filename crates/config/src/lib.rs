@@ -27,6 +27,7 @@ mod tests;
 #[cfg(test)]
 mod tests_services;
 
+pub use address::server_address;
 pub use diagnostic::{Diagnostic, Level, Source, render};
 pub use load::{LoadError, load};
 pub use origin::{OriginOptions, for_origin};

@@ -64,7 +64,6 @@ impl Applications {
     }
 
     /// How they are.
-    #[allow(dead_code, reason = "the administration does not ask yet")]
     pub(crate) fn status(&self) -> Vec<AppStatus> {
         self.apps
             .lock()
@@ -74,7 +73,6 @@ impl Applications {
     }
 
     /// Replaces the processes of an application one by one. False: there is none of this name.
-    #[allow(dead_code, reason = "the administration does not order it yet")]
     pub(crate) fn replace(&self, name: &str) -> bool {
         self.apps
             .lock()

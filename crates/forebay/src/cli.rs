@@ -120,6 +120,22 @@ pub(crate) enum Command {
         after_help = "Examples:\n  forebay log\n  forebay log --status 5xx --host '*.shop.example'\n  forebay log --cache miss,pass --slower-than 200ms --json"
     )]
     Log(LogArgs),
+    /// Show the servers of pools, and add, remove, drain or weigh them
+    #[command(
+        long_about = "Without an order: shows the pools of a running server with their servers. With one: changes a \
+                      server while requests go on. A change holds until a reload says otherwise; with --keep over \
+                      reloads and, where server.state_file is set, over restarts.",
+        after_help = "Examples:\n  forebay pool\n  forebay pool add app 10.0.0.7:8080 --weight 2 --keep\n  forebay pool drain app 10.0.0.3:8080      before its maintenance\n  forebay pool up app 10.0.0.3:8080         after it\n  forebay pool set app 10.0.0.3:8080 --weight 5 --max-connections 20\n  forebay pool remove app 10.0.0.3:8080"
+    )]
+    Pool(PoolArgs),
+    /// Show application processes, and replace them one by one
+    #[command(
+        long_about = "Without an order: shows the application processes of a running server. `replace` starts new \
+                      processes in place of all those of an application, one by one and never with fewer at work; \
+                      it does not wait for the last.",
+        after_help = "Examples:\n  forebay app\n  forebay app replace shop"
+    )]
+    App(AppArgs),
     /// Make a running server finish what is under way and end
     #[command(
         long_about = "As SIGTERM: the server accepts no more connections, lets exchanges finish within \
@@ -237,13 +253,32 @@ pub(crate) struct ReloadArgs {
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
     /// Its configuration file, read for its administration address and token [default: /etc/forebay/forebay.toml, if there]
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(
+        id = "server_config",
+        short,
+        long = "config",
+        global = true,
+        value_name = "FILE"
+    )]
     pub(crate) config: Option<PathBuf>,
     /// Its administration address: `IP:PORT` or `unix:PATH` [default: that of the file, or 127.0.0.1:8081]
-    #[arg(long, value_name = "ADDR", env = "FOREBAY_ADMIN")]
+    #[arg(
+        id = "server_admin",
+        long = "admin",
+        global = true,
+        value_name = "ADDR",
+        env = "FOREBAY_ADMIN"
+    )]
     pub(crate) admin: Option<Address>,
     /// A token, when it asks for one [default: that of the file]
-    #[arg(long, env = "FOREBAY_TOKEN", hide_env_values = true)]
+    #[arg(
+        id = "server_token",
+        long = "token",
+        global = true,
+        value_name = "TOKEN",
+        env = "FOREBAY_TOKEN",
+        hide_env_values = true
+    )]
     pub(crate) token: Option<String>,
 }
 
@@ -397,6 +432,103 @@ pub(crate) struct JoinArgs {
     /// Connections to each edge at most; the edge says how many it needs
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) connections: u32,
+}
+
+/// `forebay pool`
+#[derive(Debug, Args)]
+pub(crate) struct PoolArgs {
+    #[command(subcommand)]
+    pub(crate) order: Option<PoolOrder>,
+    /// As JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// What is done with a server of a pool.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PoolOrder {
+    /// Put a server into a pool
+    Add(AddArgs),
+    /// Take a server out of a pool; its requests under way are finished
+    Remove(MemberArgs),
+    /// Give a server no new requests, but those of users that are bound to it
+    Drain(MemberArgs),
+    /// Give a server no requests
+    Down(MemberArgs),
+    /// Ask a server like the others again
+    Up(MemberArgs),
+    /// Change the share of a server
+    Set(SetArgs),
+}
+
+/// A server of a pool.
+#[derive(Debug, Args)]
+pub(crate) struct MemberArgs {
+    /// The name of the pool
+    pub(crate) pool: String,
+    /// The server's address as in the file: `10.0.0.7:8080`, `unix:/run/app.sock`
+    #[arg(id = "member", value_name = "SERVER")]
+    pub(crate) server: String,
+    /// Over reloads and, where server.state_file is set, over restarts
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+/// `forebay pool add`
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    #[command(flatten)]
+    pub(crate) member: MemberArgs,
+    /// Its share, relative to the others' [default: 1]
+    #[arg(long)]
+    pub(crate) weight: Option<u32>,
+    /// Requests it may be working on at once [default: as the pool says]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_connections: Option<u64>,
+    /// Used only when no server of a smaller number can be [default: 0]
+    #[arg(long)]
+    pub(crate) priority: Option<u8>,
+    /// Where it stands
+    #[arg(long)]
+    pub(crate) zone: Option<String>,
+}
+
+/// `forebay pool set`
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("share").required(true).multiple(true))]
+pub(crate) struct SetArgs {
+    #[command(flatten)]
+    pub(crate) member: MemberArgs,
+    /// Its share, relative to the others'; 0: no new requests
+    #[arg(long, group = "share")]
+    pub(crate) weight: Option<u32>,
+    /// Requests it may be working on at once; 0: as the pool says
+    #[arg(long, value_name = "N", group = "share")]
+    pub(crate) max_connections: Option<u64>,
+}
+
+/// `forebay app`
+#[derive(Debug, Args)]
+pub(crate) struct AppArgs {
+    #[command(subcommand)]
+    pub(crate) order: Option<AppOrder>,
+    /// As JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// What is done with an application.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AppOrder {
+    /// Replace its processes one by one
+    Replace {
+        /// The name of the application
+        app: String,
+    },
 }
 
 /// `forebay drain`

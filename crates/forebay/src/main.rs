@@ -47,6 +47,8 @@ fn main() -> ExitCode {
         Some(Command::Bans(args)) => commands::objects::bans(&args),
         Some(Command::Inspect(args)) => commands::objects::inspect(&args),
         Some(Command::Log(args)) => commands::log::log(&args),
+        Some(Command::Pool(args)) => commands::pool::pool(&args),
+        Some(Command::App(args)) => commands::app::app(&args),
         Some(Command::Drain(args)) => commands::drain::drain(&args),
         Some(Command::Join(args)) => commands::join::join(&args),
         Some(Command::Bench(args)) => commands::bench::bench(&args),

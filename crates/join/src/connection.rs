@@ -102,7 +102,8 @@ async fn answer(stream: &mut TcpStream) -> io::Result<(u16, Vec<u8>)> {
         head_bytes: HEAD_BYTES,
         fields: 100,
     };
-    let (mut head, mut read) = (ResponseHead::default(), Vec::new());
+    // Mostly all of the answer, and of the request behind it.
+    let (mut head, mut read) = (ResponseHead::default(), Vec::with_capacity(1024));
     loop {
         match head.parse(&read, &limits) {
             Ok(Some(length)) => {

@@ -75,6 +75,14 @@ impl Socket {
         stream.shutdown().await
     }
 
+    /// Its end will be a reset, not a FIN, where there is a difference.
+    fn will_reset(&self) {
+        if let Self::Tcp(stream) = self {
+            // Without it, it ends as it would have.
+            let _ = stream.set_zero_linger();
+        }
+    }
+
     async fn readable(&self) -> io::Result<()> {
         std::future::poll_fn(|cx| self.poll_readable(cx)).await
     }
@@ -101,6 +109,11 @@ struct Way {
     kept: Vec<u8>,
     written: usize,
     ended: bool,
+    /// What the other side does not take is dropped: it may have answered already, and the answer
+    /// counts (RFC 9112 section 9.6).
+    lenient: bool,
+    /// The other side takes nothing more.
+    refused: bool,
 }
 
 impl Way {
@@ -131,9 +144,16 @@ impl Way {
     }
 
     fn pass(&mut self, bytes: &[u8], to: &Socket) -> io::Result<()> {
+        if self.refused {
+            return Ok(());
+        }
         let written = match to.try_write(bytes) {
             Ok(written) => written,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+            Err(_) if self.lenient => {
+                self.refused = true;
+                return Ok(());
+            }
             Err(error) => return Err(error),
         };
         self.kept.extend_from_slice(&bytes[written..]);
@@ -146,24 +166,40 @@ impl Way {
             match to.try_write(&self.kept[self.written..]) {
                 Ok(written) => self.written += written,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) if self.lenient => {
+                    self.refused = true;
+                    self.written = self.kept.len();
+                }
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
         // A buffer that was needed once is not held by a connection that idles.
         if self.written > 0 {
-            *self = Self {
-                ended: self.ended,
-                ..Self::default()
-            };
+            (self.kept, self.written) = (Vec::new(), 0);
         }
         Poll::Ready(Ok(()))
     }
 }
 
 /// Carries bytes between edge and local server, to which `first` goes before all others, until
-/// the local server has ended. The edge's end is passed on: half of a tunnel may stay open.
+/// the local server has ended. The edge's end is passed on: half of a tunnel may stay open. What
+/// breaks off breaks off at the edge as well: an answer that ends with the connection must not
+/// look complete.
 pub(crate) async fn run(
     mut edge: Socket,
+    local: Socket,
+    first: Vec<u8>,
+    scratch: &Scratch,
+) -> io::Result<()> {
+    let done = carry(&mut edge, local, first, scratch).await;
+    if done.is_err() {
+        edge.will_reset();
+    }
+    done
+}
+
+async fn carry(
+    edge: &mut Socket,
     mut local: Socket,
     first: Vec<u8>,
     scratch: &Scratch,
@@ -171,25 +207,28 @@ pub(crate) async fn run(
     let mut down = Way::default();
     let mut up = Way {
         kept: first,
+        lenient: true,
         ..Way::default()
     };
     let edge_ended = std::future::poll_fn(|cx| {
         // The answer first: when both have ended, it is what counts.
-        if let Poll::Ready(done) = down.poll((&local, &edge), scratch, cx) {
+        if let Poll::Ready(done) = down.poll((&local, edge), scratch, cx) {
             return Poll::Ready(done.map(|()| false));
         }
-        up.poll((&edge, &local), scratch, cx)
+        up.poll((edge, &local), scratch, cx)
             .map(|done| done.map(|()| true))
     })
     .await?;
     if edge_ended {
-        local.shut_down().await?;
+        if !up.refused {
+            local.shut_down().await?;
+        }
         // An edge that is gone altogether breaks this off with the first byte.
-        std::future::poll_fn(|cx| down.poll((&local, &edge), scratch, cx)).await?;
+        std::future::poll_fn(|cx| down.poll((&local, edge), scratch, cx)).await?;
         return edge.shut_down().await;
     }
     edge.shut_down().await?;
-    timeout(LINGER, to_the_end(&edge, scratch)).await?
+    timeout(LINGER, to_the_end(edge, scratch)).await?
 }
 
 /// What the edge has sent meanwhile must not reset the connection under the last bytes.
@@ -237,6 +276,26 @@ mod tests {
         let relaying = run(edge, local, b"re".to_vec(), &scratch);
         let (done, all, ()) = tokio::join!(relaying, client_side, server_side);
         assert_eq!(all.len(), body.len());
+        done.unwrap();
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn an_answer_that_comes_before_the_whole_request_is_passed_on() {
+        let ((edge, mut client), (local, mut server)) = (pair(), pair());
+        let scratch = Scratch::default();
+        let talking = async {
+            let mut start = [0];
+            server.read_exact(&mut start).await.unwrap();
+            server.write_all(b"too large").await.unwrap();
+            drop(server);
+            client.write_all(b"request").await.unwrap();
+            let mut answer = Vec::new();
+            client.read_to_end(&mut answer).await.unwrap();
+            drop(client);
+            answer
+        };
+        let (done, answer) = tokio::join!(run(edge, local, b"a".to_vec(), &scratch), talking);
+        assert_eq!(answer, b"too large");
         done.unwrap();
     }
 

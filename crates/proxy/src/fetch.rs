@@ -174,6 +174,8 @@ impl<'a> Attempts<'a> {
             Err(Failure::Origin(failure)) => {
                 count_failure(fetch, connection, *failure, waited_us);
                 match failure {
+                    // It has not begun with the request, whatever that was.
+                    OriginFailure::Overloaded => return self.again_elsewhere(fetch, talk),
                     OriginFailure::TimedOut => RetryOn::Timeout,
                     OriginFailure::Invalid(_) => RetryOn::Invalid,
                     _ => RetryOn::Closed,
@@ -185,8 +187,24 @@ impl<'a> Attempts<'a> {
             return false;
         }
         self.tried.add(connection.server());
-        let now_ms = now.unix_ms;
-        let again = fetch.pool.has_other(&self.tried, now_ms) && fetch.pool.may_repeat(now_ms);
+        // A process that has died is replaced; the one that takes its place is waited for.
+        let comes = reason == RetryOn::Closed && fetch.pool.servers_come();
+        let again = (comes || fetch.pool.has_other(&self.tried, now.unix_ms))
+            && fetch.pool.may_repeat(now.unix_ms);
+        if again {
+            self.repeat(fetch, connection);
+        }
+        again
+    }
+
+    /// The same for a request that the server did not take.
+    fn again_elsewhere(&mut self, fetch: &Fetch<'_>, talk: &Talk<'_, '_>) -> bool {
+        let connection = talk.origin.connection();
+        let now_ms = fetch.worker.now_ms();
+        self.tried.add(connection.server());
+        let again = self.may_send_again(fetch, talk)
+            && fetch.pool.has_other(&self.tried, now_ms)
+            && fetch.pool.may_repeat(now_ms);
         if again {
             self.repeat(fetch, connection);
         }
@@ -195,9 +213,12 @@ impl<'a> Attempts<'a> {
 
     /// Whether the request can be sent once more (RFC 9110 section 9.2.2), and may.
     fn may_repeat(&self, fetch: &Fetch<'_>, talk: &Talk<'_, '_>) -> bool {
-        fetch.request.head.method.is_idempotent()
-            && talk.upload.taken == 0
-            && self.repeats < fetch.pool.settings.retries
+        fetch.request.head.method.is_idempotent() && self.may_send_again(fetch, talk)
+    }
+
+    /// Whether all of the request is there still, and it may be repeated.
+    fn may_send_again(&self, fetch: &Fetch<'_>, talk: &Talk<'_, '_>) -> bool {
+        talk.upload.taken == 0 && self.repeats < fetch.pool.settings.retries
     }
 
     fn repeat(&mut self, fetch: &Fetch<'_>, failed: &Connection) {

@@ -8,7 +8,7 @@
 //!
 //! A connection between requests holds its socket, a timer and nothing else.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
@@ -56,6 +56,8 @@ pub(crate) struct H1 {
     /// The client said that no request follows the one under way.
     is_last: bool,
     keep_alive: Cell<bool>,
+    /// The address that the client reached, once somebody has asked for it.
+    local: OnceCell<Option<SocketAddr>>,
     /// The peer has ended its direction.
     input_ended: bool,
     /// Something was seen to follow the request: there is nothing more to watch for.
@@ -117,6 +119,7 @@ impl H1 {
             http10: false,
             is_last: false,
             keep_alive: Cell::new(true),
+            local: OnceCell::new(),
             input_ended: false,
             watched: false,
             broken: false,
@@ -437,7 +440,8 @@ impl Client for H1 {
     }
 
     fn local_address(&self) -> Option<SocketAddr> {
-        self.stream.tcp()?.local_addr().ok()
+        let ask = || self.stream.tcp()?.local_addr().ok();
+        *self.local.get_or_init(ask)
     }
 
     fn body_length(&self) -> BodyLength {

@@ -20,7 +20,7 @@ use forebay_cache::purge::BanLine;
 use forebay_config::Settings;
 use forebay_config::settings::ListenAddress;
 use forebay_stats::{Counter, Gauges, Registry};
-use forebay_upstream::{MemberState, Order as ServerOrder, Pool};
+use forebay_upstream::{MemberState, Order as ServerOrder, Owner, Pool};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
@@ -121,6 +121,8 @@ pub struct PoolStatus {
     /// `up`, `draining`, `down` (the operator said so), `unhealthy` (active checks say so), `failed`
     /// (it failed requests in a row) or `ejected` (it answers worse than others).
     pub state: &'static str,
+    /// Who put it in the pool: `file`, `operator` or `program`.
+    pub owner: &'static str,
     /// Its share, relative to the others'.
     pub weight: u32,
     /// Servers of a greater number are used only when none of a smaller one can be.
@@ -170,6 +172,11 @@ impl PoolStatus {
             server: server.label().to_string(),
             addresses: server.addresses().iter().map(ToString::to_string).collect(),
             state: state_of(server, now_ms),
+            owner: match member.owner {
+                Owner::File => "file",
+                Owner::Operator { .. } => "operator",
+                Owner::Program => "program",
+            },
             weight: member.weight,
             priority: member.priority,
             zone: member.zone.clone(),

@@ -25,6 +25,15 @@ pub(crate) struct Members {
     leaving: Vec<Weak<Server>>,
 }
 
+/// What members follow from, held while they change.
+#[derive(Debug, Default)]
+pub(crate) struct Changing {
+    /// The settings in force.
+    settings: PoolSettings,
+    /// Servers of the file that the operator has taken out for good.
+    removed: Vec<ServerKind>,
+}
+
 /// A server with what this pool says of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
@@ -184,7 +193,12 @@ impl Core {
     /// 0: with the program.
     pub(crate) fn configure(&self, settings: &PoolSettings, started_ms: u64) {
         let mut changing = self.changing.lock();
-        changing.clone_from(settings);
+        changing.settings.clone_from(settings);
+        let is_listed = |kind: &ServerKind| {
+            let mut listed = settings.servers.iter();
+            listed.any(|listed| matches!(kind, ServerKind::Listed(at) if *at == listed.address))
+        };
+        changing.removed.retain(is_listed);
         let before = self.members.load_full();
         let mut old: Vec<&Member> = before.list.iter().collect();
         let mut list = Vec::new();
@@ -196,6 +210,9 @@ impl Core {
                 max_connections: listed.max_connections,
                 ..NewServer::at(listed.address.clone(), Owner::File)
             };
+            if changing.removed.contains(&new.kind) {
+                continue;
+            }
             let known = old
                 .iter()
                 .position(|member| *member.server.kind() == new.kind);
@@ -263,7 +280,8 @@ impl Pool {
     /// # Errors
     /// One with the same address, or name, is there already: that one, as it is.
     pub fn add(&self, new: &NewServer) -> Result<Arc<Server>, Arc<Server>> {
-        let changing = self.core.changing.lock();
+        let mut changing = self.core.changing.lock();
+        changing.removed.retain(|kind| *kind != new.kind);
         let before = self.core.members.load_full();
         if let Some(there) = before
             .list
@@ -279,7 +297,7 @@ impl Pool {
         }
         let mut list = before.list.clone();
         list.push(Member::new(Arc::clone(&server), new));
-        self.core.take_over(&before, list, &changing);
+        self.core.take_over(&before, list, &changing.settings);
         drop(changing);
         self.core.dispatch();
         Ok(server)
@@ -303,6 +321,16 @@ impl Pool {
             list.retain(|member| member.server.id != server.id);
             list.len() < before
         })
+    }
+
+    /// The same, and a reload does not bring it back, for as long as the file lists it.
+    pub fn remove_for_good(&self, server: &Server) -> bool {
+        let mut changing = self.core.changing.lock();
+        if !changing.removed.contains(server.kind()) {
+            changing.removed.push(server.kind().clone());
+        }
+        drop(changing);
+        self.remove(server)
     }
 
     /// Changes a server's share; 0: it gets no new requests. False: it is not in the pool.
@@ -375,7 +403,7 @@ impl Pool {
         let mut list = before.list.clone();
         let changed = change(&mut list);
         if changed {
-            self.core.take_over(&before, list, &changing);
+            self.core.take_over(&before, list, &changing.settings);
         }
         drop(changing);
         self.core.dispatch();

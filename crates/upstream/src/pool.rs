@@ -15,7 +15,7 @@ use crate::budget::Budget;
 use crate::connection::{Place, ServerFailure};
 use crate::gate::Lines;
 use crate::idle::Local;
-use crate::members::{Member, Members};
+use crate::members::{Changing, Member, Members};
 use crate::passive::Circuit;
 use crate::queue::{Waiter, Waiting, Wants};
 use crate::secure::Secure;
@@ -39,8 +39,8 @@ pub struct Pool {
 #[derive(Debug, Default)]
 pub(crate) struct Core {
     pub(crate) members: ArcSwap<Members>,
-    /// The settings in force. Held while members change.
-    pub(crate) changing: Mutex<PoolSettings>,
+    /// Held while members change.
+    pub(crate) changing: Mutex<Changing>,
     /// Who waits. Its lock is held while a place at a limited server is taken.
     pub(crate) lines: Mutex<Lines<Waiter>>,
     /// How many wait, to be read without the lock.
@@ -209,9 +209,7 @@ impl Pool {
             Some(server) => Taken::Place(self.count(&server)),
             None => match self.choose(&members, local, ask, tried) {
                 Chosen::Place(place) => Taken::Place(place),
-                Chosen::Nobody if !self.waits_for_servers(&members) || !tried.is_empty() => {
-                    Taken::Nobody
-                }
+                Chosen::Nobody if !self.waits_for_servers(&members, tried) => Taken::Nobody,
                 Chosen::Nobody | Chosen::Full => self.take_gated(&members, local, ask, tried, None),
             },
         }
@@ -235,9 +233,7 @@ impl Pool {
         } else if !lines.has_any() {
             match self.choose(members, local, ask, tried) {
                 Chosen::Place(place) => return Taken::Place(place),
-                Chosen::Nobody if !self.waits_for_servers(members) || !tried.is_empty() => {
-                    return Taken::Nobody;
-                }
+                Chosen::Nobody if !self.waits_for_servers(members, tried) => return Taken::Nobody,
                 Chosen::Nobody | Chosen::Full => {}
             }
         }
@@ -256,15 +252,23 @@ impl Pool {
         };
         let waiting = core.line_up(self, &mut lines, wants);
         drop(lines);
-        // A place may have come free before it was seen that somebody waits.
-        core.dispatch();
+        // A place may have come free, or a server may have come, before it was seen that somebody
+        // waits. Who has tried all that there are is not given them again at once; see `watch.rs`.
+        if tried.is_empty() || !std::ptr::eq(&**core.members.load(), members) {
+            core.dispatch();
+        }
         Taken::Wait(waiting)
     }
 
-    /// Whether requests wait for servers where there is none: they come by themselves.
-    fn waits_for_servers(&self, members: &Members) -> bool {
-        let come = self.settings.servers.is_empty() || !self.settings.join_tokens.is_empty();
-        come && members.list.iter().all(|member| !member.is_open())
+    /// Whether servers come by themselves: processes that are started, back ends that dial in.
+    pub fn servers_come(&self) -> bool {
+        self.settings.servers.is_empty() || !self.settings.join_tokens.is_empty()
+    }
+
+    /// Whether requests wait for servers where there is none but those tried.
+    fn waits_for_servers(&self, members: &Members, tried: &Tried) -> bool {
+        let is_out = |member: &Member| !member.is_open() || tried.has(&member.server);
+        self.servers_come() && members.list.iter().all(is_out)
     }
 
     /// The server that the user's cookie names, if it may be asked.

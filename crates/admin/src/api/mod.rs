@@ -4,6 +4,7 @@
 pub(crate) mod figures;
 pub(crate) mod objects;
 pub(crate) mod order;
+pub(crate) mod pools;
 pub(crate) mod purge;
 pub(crate) mod server;
 pub(crate) mod tail;

@@ -23,11 +23,14 @@ const origins = new Table([
   { label: "Server", wide: true, node: (item, cell) => say(cell, `${item.pool}: ${item.server}`) },
   {
     label: "State", node: (item, cell) => {
-      say(cell, item.failed ? "▲ failed" : "● up");
-      cell.classList.toggle("bad", item.failed);
-      cell.classList.toggle("good", !item.failed);
+      const up = item.state === "up";
+      const told = ["draining", "down"].includes(item.state);
+      say(cell, `${up ? "●" : told ? "○" : "▲"} ${item.state}`);
+      cell.classList.toggle("bad", !up && !told);
+      cell.classList.toggle("good", up);
     },
   },
+  { label: "Weight", number: true, text: (item) => count(item.weight) },
   { label: "Active", number: true, text: (item) => count(item.active) },
   { label: "Requests", number: true, text: (item) => orNothing(item.requests, count) },
   { label: "Per second", number: true, text: (item) => orNothing(item.per_second, rate) },

@@ -1,11 +1,13 @@
 //! The rows of `[server]`, `[[listen]]`, `[admin]` and `[log]`.
 
+use std::path::PathBuf;
+
 use crate::address::{self, Refused};
 use crate::draft::{AdminDraft, ListenDraft, Spanned};
 use crate::settings::{Forwarded, ListenAddress, Log, Server};
 use crate::words;
 
-use super::disk::TOKEN;
+use super::disk::{TOKEN, absolute};
 use super::setting::Setting;
 use super::value::each_bare;
 use super::{DAY, saturate};
@@ -72,6 +74,16 @@ pub(crate) static SERVER: &[Setting<Server>] = &[
         "those of the system",
         "[\"192.0.2.53\", \"127.0.0.1:5353\"]",
         "DNS servers that the names of servers are asked of. Names are asked for again when what was answered expires.",
+    ),
+    Setting::text("state_file", "the absolute path of a file", |server: &mut Server, text| {
+        server.state_file = Some(PathBuf::from(absolute(&text.value)?));
+        Ok(())
+    })
+    .row(
+        "server",
+        "none",
+        "\"/var/lib/forebay/servers.json\"",
+        "Where it is written down what the operator has changed of pools' servers and wants kept (`forebay pool … --keep`); it is read at the start. Without it such changes are kept over reloads only.",
     ),
     Setting::choice(
         "forwarded",

@@ -100,6 +100,8 @@ pub struct Server {
     pub trusted_proxies: Vec<Network>,
     /// DNS servers that names of servers are asked of; empty: the system's.
     pub resolvers: Vec<SocketAddr>,
+    /// Where changes of servers that are to be kept are written down; `None`: nowhere.
+    pub state_file: Option<PathBuf>,
     /// Which fields tell the origin who the client is.
     pub forwarded: Forwarded,
 }
@@ -367,6 +369,7 @@ impl Default for Server {
             workers: 1,
             max_connections: 65_536,
             drain_timeout: Duration::from_secs(30),
+            state_file: None,
             name: "forebay".into(),
             trusted_proxies: Vec::new(),
             resolvers: Vec::new(),

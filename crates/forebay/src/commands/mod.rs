@@ -1,5 +1,6 @@
 //! The commands: each a function from its arguments to an outcome.
 
+pub(crate) mod app;
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod client;
@@ -9,6 +10,7 @@ pub(crate) mod explain;
 pub(crate) mod join;
 pub(crate) mod log;
 pub(crate) mod objects;
+pub(crate) mod pool;
 pub(crate) mod purge;
 pub(crate) mod reload;
 pub(crate) mod serve;

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 
 use forebay_admin::control::{
-    Ban, Inspection, Order, PoolServer, PoolState, Popular, Problem, Purged, SettingInForce,
-    SiteState, State, Tail, TailFilter,
+    AppState, Ban, Inspection, Order, PoolServer, PoolState, Popular, Problem, ProcessState,
+    Purged, ServerChanged, ServerOrder, SettingInForce, SiteState, State, Tail, TailFilter,
 };
+use forebay_apps::AppStatus;
 use forebay_proxy::PoolStatus;
 use forebay_stats::{Gauges, Snapshot};
 use serde_json::{Value, json};
 
-use super::{Control, cache, config, tail};
+use super::{Control, cache, config, servers, tail};
 
 /// The levels of the error log, as the configuration has them.
 const LEVELS: [&str; 4] = ["error", "warn", "info", "debug"];
@@ -109,6 +110,30 @@ impl forebay_admin::Control for Control {
         Ok(cache::bans(&self.handle))
     }
 
+    fn change_server(&self, order: &ServerOrder) -> Result<ServerChanged, Problem> {
+        let holds = self.servers.change(&self.handle, order)?;
+        let status = self.handle.status();
+        let mut all = status.pools.iter();
+        let server = all.find(|one| one.pool == order.pool && servers::is_it(order, &one.server));
+        Ok(ServerChanged {
+            holds: holds.into(),
+            server: server.map(pool_server),
+        })
+    }
+
+    fn apps(&self) -> Vec<AppState> {
+        self.applications.status().into_iter().map(app).collect()
+    }
+
+    fn replace_app(&self, name: &str) -> Result<(), Problem> {
+        if self.applications.replace(name) {
+            return Ok(());
+        }
+        Err(Problem::NotFound(format!(
+            "there is no application {name:?}"
+        )))
+    }
+
     fn tail(&self, filter: &TailFilter) -> Result<Box<dyn Tail>, Problem> {
         tail::begin(&self.handle, filter)
     }
@@ -155,13 +180,44 @@ fn pool_server(server: &PoolStatus) -> PoolServer {
     PoolServer {
         server: server.server.clone(),
         addresses: server.addresses.clone(),
+        state: server.state.into(),
+        owner: server.owner.into(),
+        weight: server.weight,
+        priority: server.priority,
+        zone: server.zone.clone(),
+        max_connections: server.max_connections,
         failed: server.failed,
         active: server.active,
         requests: Some(server.requests),
         errors: Some(server.errors + server.timeouts),
+        failures: Some(server.failures),
+        retries: Some(server.retries),
+        waits: Some(server.waits),
         mean_us: Some(server.mean_us),
         p50_us: Some(server.p50_us),
         p99_us: Some(server.p99_us),
+    }
+}
+
+fn app(app: AppStatus) -> AppState {
+    let processes = app.instances.into_iter().map(|process| ProcessState {
+        number: process.number,
+        pid: process.pid,
+        state: process.state.name().into(),
+        address: process.address,
+        memory_bytes: process.memory_bytes,
+        active: process.active,
+        requests: process.requests,
+        uptime_s: process.uptime_seconds,
+    });
+    AppState {
+        name: app.name,
+        wanted: app.wanted,
+        least: app.bounds.0,
+        most: app.bounds.1,
+        restarts: app.restarts,
+        failures: app.failures,
+        processes: processes.collect(),
     }
 }
 

@@ -7,9 +7,14 @@ use forebay_config::reference::{self, Row, SECTIONS, Section};
 use serde_json::Value;
 use toml::Table;
 
+/// Sections of which there may be several.
+const REPEATED: [&str; 4] = ["listen", "pool", "app", "site"];
+
 /// Settings whose values are nobody's business; shown as `null`.
 fn is_secret(name: &str) -> bool {
-    name.ends_with("token") || name.ends_with("tokens")
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let below_environment = name.starts_with("app.") && name.contains(".environment");
+    last.ends_with("token") || last.ends_with("tokens") || below_environment
 }
 
 /// Every setting: of single sections all, of repeated ones what the file has.
@@ -23,11 +28,11 @@ pub(super) fn in_force(settings: &Settings, text: Option<&str>) -> Vec<SettingIn
     let mut rows = Vec::new();
     for section in SECTIONS {
         match section.name {
-            "listen" | "pool" | "site" | "site.path" => {}
+            name if REPEATED.contains(&name.split('.').next().unwrap_or(name)) => {}
             _ => single(section, &file, &mut rows),
         }
     }
-    for repeated in ["listen", "pool", "site"] {
+    for repeated in REPEATED {
         if let Some(value) = file.get(repeated) {
             given(repeated, value, &mut rows);
         }
@@ -168,7 +173,7 @@ mod tests {
     #[test]
     fn secrets_are_not_shown() {
         let rows = rows(
-            "[admin]\nread_tokens = [\"hidden\"]\n[purge]\ntokens = [\"hidden\"]\n[site.a]\ntoken = \"hidden\"",
+            "[admin]\nread_tokens = [\"hidden\"]\n[purge]\ntokens = [\"hidden\"]\n[site.a]\ntoken = \"hidden\"\n[app.a]\nenvironment = { KEY = \"hidden\" }\n[pool.a]\njoin_tokens = [\"hidden\"]",
         );
         let text = serde_json::to_string(&rows).unwrap();
         assert!(!text.contains("hidden"), "{text}");

@@ -5,6 +5,7 @@
 mod answers;
 mod cache;
 mod config;
+mod servers;
 mod tail;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub(crate) struct Control {
     handle: Handle,
     error_log: ErrorLog,
     applications: Applications,
+    servers: servers::Kept,
     /// What it was started with; `None`: nothing to read again.
     file: Option<PathBuf>,
     /// In force now. Held during a reload, so that there is one at a time.
@@ -46,8 +48,10 @@ impl Control {
         let text = file
             .as_ref()
             .and_then(|file| std::fs::read_to_string(file).ok());
+        let servers = servers::Kept::start(settings.server.state_file.clone(), &handle);
         Arc::new(Self {
             handle,
+            servers,
             error_log,
             applications,
             file,
@@ -125,6 +129,9 @@ impl Control {
             })?;
         // Their pools are there now. What is wrong with one is logged when it is started.
         warnings.extend(self.applications.configure(&checked.settings.apps).err());
+        if checked.settings.server.state_file != current.server.state_file {
+            warnings.push("`server.state_file` changes with the next start".into());
+        }
         if checked.settings.admin != current.admin {
             warnings.push("the administration ([admin]) changes with the next start".into());
         }

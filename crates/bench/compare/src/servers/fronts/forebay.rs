@@ -1,4 +1,4 @@
-//! Forebay before an application: with each limit of connections, and what versions to come may do.
+//! Forebay before an application: with each limit of connections, over FastCGI, and joined.
 
 use super::{
     BACKS, FASTCGI, LIMITS, PROCESSES, before_php, before_rack, limit_name, limit_words, members,
@@ -48,7 +48,7 @@ pub(super) fn servers() -> Vec<Server> {
     );
     dial_in
         .requires
-        .push(Requirement::Understood(FOREBAY_DIAL_IN));
+        .push(Requirement::Understood(FOREBAY_DIAL_IN_TRIAL));
     let mut dial_in = before_rack(dial_in, apps::thin());
     let join = "join 127.0.0.1:{port} --pool app --local 127.0.0.1:{peer} --token compare";
     dial_in.beside.push(
@@ -85,9 +85,20 @@ root = \"{dir}\"
 php = \"127.0.0.1:9000\"
 pass = true";
 
-/// Servers come by themselves.
+/// What a version that is joined understands.
+const FOREBAY_DIAL_IN_TRIAL: &str = "[[listen]]
+address = \"127.0.0.1:8080\"
+
+[pool.app]
+join_tokens = [\"compare\"]
+
+[site.all]
+pool = \"app\"";
+
+/// Servers come by themselves, and get one request at a time.
 const FOREBAY_DIAL_IN: &str = "[pool.app]
 join_tokens = [\"compare\"]
+max_connections = 1
 
 [site.all]
 hosts = [\"*\"]

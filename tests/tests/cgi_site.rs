@@ -117,3 +117,26 @@ fn a_file_that_the_script_hands_over_is_sent_from_where_it_may_lie() {
         assert_eq!(forebay.get(&target).status, 502, "{file}");
     }
 }
+
+#[test]
+fn the_script_knows_who_was_let_in() {
+    let php = PhpFpm::start(1);
+    php.write(
+        "index.php",
+        "<?php echo $_SERVER['REMOTE_USER'] ?? 'nobody', ' ', $_SERVER['AUTH_TYPE'] ?? '-';",
+    );
+    let directory = tempfile::tempdir().expect("a directory");
+    let users = directory.path().join("users");
+    // secret
+    std::fs::write(&users, "ann:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n").expect("written");
+    let ann = ["Authorization: Basic YW5uOnNlY3JldA=="];
+    let closed = site(
+        &php,
+        &format!("auth = {{ realm = \"a\", users = {users:?} }}"),
+    );
+    assert_eq!(closed.get("/").status, 401);
+    assert_eq!(closed.get_with("/", &ann).text(), "ann Basic");
+    // Where nobody has looked at it, it is what the client says.
+    let open = site(&php, "");
+    assert_eq!(open.get_with("/", &ann).text(), "nobody -");
+}

@@ -4,6 +4,7 @@
 use forebay_config::settings::{Balance, HashBy, Server, Sticky};
 use forebay_http::FieldId;
 use forebay_http::fields::Fields;
+use forebay_rules::access;
 use forebay_upstream::{Connection, Pool};
 
 use crate::forward::Peer;
@@ -37,6 +38,8 @@ fn key(by: &[HashBy], request: &Request, peer: &Peer, server: &Server) -> Option
     let fields = &request.head.fields;
     let mut found = false;
     let mut parts: Vec<&[u8]> = Vec::with_capacity(by.len() + 1);
+    let by_client = by.iter().any(|part| matches!(part, HashBy::Client));
+    let behind = by_client.then(|| client_behind(fields, peer, server)).flatten();
     for part in by {
         let value = match part {
             HashBy::Url => {
@@ -44,7 +47,7 @@ fn key(by: &[HashBy], request: &Request, peer: &Peer, server: &Server) -> Option
                 Some(&request.target[..])
             }
             HashBy::Path => Some(request.path()),
-            HashBy::Client => Some(client(fields, peer, server)),
+            HashBy::Client => Some(behind.as_deref().unwrap_or(&peer.text).as_bytes()),
             HashBy::Header(name) => fields.named(name.as_bytes()).next(),
             HashBy::Cookie(name) => cookie(fields, name.as_bytes()),
         };
@@ -54,15 +57,15 @@ fn key(by: &[HashBy], request: &Request, peer: &Peer, server: &Server) -> Option
     found.then(|| forebay_upstream::key(parts))
 }
 
-/// The client's address: what a trusted proxy in front says, else the peer's own.
-fn client<'a>(fields: &'a Fields, peer: &'a Peer, server: &Server) -> &'a [u8] {
-    let said = || {
-        let last = fields.all(FieldId::XForwardedFor).last()?;
-        let address = last.rsplit(|byte| *byte == b',').next()?.trim_ascii();
-        (!address.is_empty()).then_some(address)
-    };
-    let trusted = peer.is_trusted(server);
-    trusted.then(said).flatten().unwrap_or(peer.text.as_bytes())
+/// The client that trusted proxies before us speak for, as text. `None`: the peer itself.
+fn client_behind(fields: &Fields, peer: &Peer, server: &Server) -> Option<String> {
+    if !fields.has(FieldId::XForwardedFor) {
+        return None;
+    }
+    let own = peer.address.map(|peer| peer.ip());
+    let said = fields.all(FieldId::XForwardedFor);
+    let client = access::client(own, said, &server.trusted_proxies)?;
+    Some(client.to_string())
 }
 
 /// The value of a cookie of the request (RFC 6265 section 4.2).

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use forebay_cgi::{Params, TooLarge};
 use forebay_http::fields::{Field, FieldId, Fields, set};
 use forebay_http::negotiate;
+use forebay_rules::passwords::Credentials;
 
 use super::Asked;
 use crate::fetch::Fetch;
@@ -84,6 +85,7 @@ pub(super) fn write_own(fetch: &Fetch<'_>, asked: &Asked, variables: &mut Variab
         );
     }
     write_client(fetch, asked, variables);
+    write_user(fetch, variables);
     // PHP that was built to be run by a redirect refuses to run without it.
     variables.pair(b"REDIRECT_STATUS", b"200");
 }
@@ -103,6 +105,19 @@ fn write_client(fetch: &Fetch<'_>, asked: &Asked, variables: &mut Variables<'_, 
             }
             None => variables.pair(b"REMOTE_ADDR", b"unix:"),
         },
+    }
+}
+
+/// Who was let in by the location's own user names and passwords. Without those nobody has looked
+/// at what the client says of itself.
+fn write_user(fetch: &Fetch<'_>, variables: &mut Variables<'_, '_>) {
+    if fetch.service.auth.is_none() {
+        return;
+    }
+    let authorization = fetch.request.head.fields.get(FieldId::Authorization);
+    if let Some(given) = authorization.and_then(Credentials::parse) {
+        variables.pair(b"AUTH_TYPE", b"Basic");
+        variables.pair(b"REMOTE_USER", &given.user);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use forebay_tests::Forebay;
 use forebay_tests::app::{self, descendants, lives, until};
+use rustix::process::{Pid, Signal, kill_process};
 
 #[test]
 fn one_that_dies_is_started_again_and_its_last_words_are_in_the_log() {
@@ -14,6 +15,25 @@ fn one_that_dies_is_started_again_and_its_last_words_are_in_the_log() {
     assert_ne!(after.text(), before);
     forebay.wait_for_output("ended with status 9; it is started again");
     forebay.wait_for_output("printed: dying as asked");
+}
+
+#[test]
+fn requests_wait_for_the_successor_of_the_only_process() {
+    let forebay = Forebay::start_text(&app::config(&app::serving()));
+    let pid_of = |answer: &str| -> i32 { answer.split(' ').next().unwrap().parse().unwrap() };
+    for _ in 0..3 {
+        let before = pid_of(&forebay.get("/").text());
+        let mut client = forebay.client();
+        client.send_request("GET", "/sleep/0.3", &[], "");
+        let pid = Pid::from_raw(before).unwrap();
+        kill_process(pid, Signal::KILL).unwrap();
+        // One comes when it is gone, the other is under way there.
+        let after = forebay.get("/");
+        assert_eq!(after.status, 200, "{}", after.text());
+        assert_ne!(pid_of(&after.text()), before);
+        let under_way = client.read();
+        assert_eq!(under_way.status, 200, "{}", under_way.text());
+    }
 }
 
 #[test]

@@ -15,13 +15,17 @@ fn edge(pool: &str) -> Forebay {
 }
 
 fn edge_with(workers: usize, pool: &str) -> Forebay {
-    Forebay::start_text(&format!(
+    Forebay::start_text(&config(workers, pool))
+}
+
+fn config(workers: usize, pool: &str) -> String {
+    format!(
         "[[listen]]\naddress = \"127.0.0.1:0\"\n\
          [server]\nworkers = {workers}\ndrain_timeout = \"2s\"\n\
          [admin]\naddress = \"127.0.0.1:0\"\n\
          [pool.app]\njoin_tokens = [\"other\", \"secret\"]\n{pool}\n\
          [site.app]\nhosts = [\"test.example\"]\npool = \"app\"\npass = true\n"
-    ))
+    )
 }
 
 /// A running `forebay join`; killed when dropped.
@@ -119,6 +123,35 @@ fn one_that_is_killed_is_out_at_once_and_the_other_goes_on() {
     for _ in 0..10 {
         says(&edge.get("/"), "two");
     }
+}
+
+#[test]
+fn an_edge_that_was_away_is_joined_again() {
+    let mut first = edge("");
+    let origin = named("hello");
+    let _joiner = Joiner::start(&first, &origin.server(), &["--name", "web-1"]);
+    says(&first.get("/"), "hello");
+    let address = first.authority();
+    first.kill();
+    let text = config(1, "").replace("127.0.0.1:0\"\n[server]", &format!("{address}\"\n[server]"));
+    let second = Forebay::start_text(&text);
+    assert_eq!(second.authority(), address);
+    second.wait_for_output("join:web-1 has joined");
+    says(&second.get("/"), "hello");
+}
+
+#[test]
+fn several_edges_are_joined_and_each_is_left_for_itself() {
+    let (mut one, two) = (edge(""), edge(""));
+    let origin = named("hello");
+    let other = two.authority();
+    let _joiner = Joiner::start(&one, &origin.server(), &[&other, "--name", "web-1"]);
+    one.wait_for_output("join:web-1 has joined");
+    two.wait_for_output("join:web-1 has joined");
+    says(&one.get("/"), "hello");
+    says(&two.get("/"), "hello");
+    one.kill();
+    says(&two.get("/"), "hello");
 }
 
 #[test]

@@ -39,7 +39,9 @@ fn key(by: &[HashBy], request: &Request, peer: &Peer, server: &Server) -> Option
     let mut found = false;
     let mut parts: Vec<&[u8]> = Vec::with_capacity(by.len() + 1);
     let by_client = by.iter().any(|part| matches!(part, HashBy::Client));
-    let behind = by_client.then(|| client_behind(fields, peer, server)).flatten();
+    let behind = by_client
+        .then(|| client_behind(fields, peer, server))
+        .flatten();
     for part in by {
         let value = match part {
             HashBy::Url => {

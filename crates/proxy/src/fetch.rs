@@ -70,6 +70,8 @@ pub(crate) struct Attempts<'a> {
     repeats: usize,
     /// No idle connection is used any more.
     fresh: bool,
+    /// The successor of a process that died was waited for.
+    succeeded: bool,
 }
 
 /// Runs a fetch for a client, to whom interim responses go.
@@ -80,6 +82,7 @@ pub(crate) async fn run(fetch: &Fetch<'_>, client: &mut impl Client) -> Result<F
         tried: Tried::default(),
         repeats: 0,
         fresh: false,
+        succeeded: false,
     };
     loop {
         let connection = connect(fetch, &mut attempts, client).await?;
@@ -187,8 +190,10 @@ impl<'a> Attempts<'a> {
             return false;
         }
         self.tried.add(connection.server());
-        // A process that has died is replaced; the one that takes its place is waited for.
-        let comes = reason == RetryOn::Closed && fetch.pool.servers_come();
+        // A process that has died is replaced, and that is waited for: once, for it may have been
+        // this request that it died of.
+        let comes = reason == RetryOn::Closed && fetch.pool.servers_come() && !self.succeeded;
+        self.succeeded |= comes;
         let again = (comes || fetch.pool.has_other(&self.tried, now.unix_ms))
             && fetch.pool.may_repeat(now.unix_ms);
         if again {

@@ -91,7 +91,8 @@ fn a_file_that_the_script_hands_over_is_sent_from_where_it_may_lie() {
     let private = php.root().with_file_name("private");
     std::fs::create_dir(&private).unwrap();
     std::fs::write(private.join("a.txt"), "0123456789").unwrap();
-    let script = "<?php header('Content-Type: text/x'); header($_GET['h'] . ': ' . $_GET['f']);";
+    let script = "<?php header('Content-Type: text/x'); header($_GET['h'] . ': ' . $_GET['f']); \
+                  http_response_code($_GET['s'] ?? 200);";
     php.write("send.php", script);
     let forebay = site(&php, &format!("send_files = [{private:?}]"));
     let mut client = forebay.client();
@@ -108,6 +109,10 @@ fn a_file_that_the_script_hands_over_is_sent_from_where_it_may_lie() {
     assert_eq!(sent.field("x-sendfile"), None);
     let part = client.get_with(&whole, &["Range: bytes=2-4"]);
     assert_eq!((part.status, part.text().as_str()), (206, "234"));
+    for status in [204, 304] {
+        let none = client.get(&format!("{whole}&s={status}"));
+        assert_eq!((none.status, none.text().as_str()), (status, ""));
+    }
     let redirected = client.get("/send.php?h=X-Accel-Redirect&f=/a.txt");
     assert_eq!(redirected.text(), "0123456789");
     for file in ["/etc/passwd", "/../site/send.php"] {
@@ -115,6 +120,31 @@ fn a_file_that_the_script_hands_over_is_sent_from_where_it_may_lie() {
         assert_eq!(forebay.get(&target).status, 502, "{file}");
         let target = format!("/send.php?h=X-Sendfile&f={file}");
         assert_eq!(forebay.get(&target).status, 502, "{file}");
+    }
+}
+
+#[test]
+fn what_is_behind_a_script_does_not_lead_out_of_its_rule() {
+    let php = PhpFpm::start(1);
+    php.write("admin/secret.php", "<?php echo 'ran';");
+    let forebay = site(
+        &php,
+        "[[site.main.path]]\nmatch = \"/admin\"\ndeny = [\"0.0.0.0/0\"]",
+    );
+    for target in [
+        "/admin/secret.php",
+        "/admin/secret.php/x",
+        "/admin/secret.php/../../x",
+        "/admin/secret.php/%2e%2e/%2e%2e/",
+        "/admin/secret.php/..%2f..%2fx",
+        "/%61dmin//secret.php/../..",
+    ] {
+        let answer = forebay.get(target);
+        assert!(
+            matches!(answer.status, 403 | 404),
+            "{target}: {}",
+            answer.status
+        );
     }
 }
 

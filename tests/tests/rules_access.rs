@@ -35,6 +35,22 @@ fn networks_are_let_in_or_not() {
 }
 
 #[test]
+fn no_method_and_no_upgrade_passes_the_rules_by() {
+    let origin = ok();
+    let forebay = with_site(
+        &origin,
+        "[[site.a.path]]\nmatch = \"/in\"\nallow = [\"10.0.0.0/8\"]\n",
+    );
+    for method in ["PURGE", "BAN", "GET", "POST", "OPTIONS", "X-OTHER"] {
+        for fields in [&["Connection: upgrade", "Upgrade: x"][..], &[]] {
+            let status = forebay.exchange(method, "/in", fields, "").status;
+            assert_eq!(status, 403, "{method} {fields:?}");
+        }
+    }
+    assert_eq!(origin.count(), 0);
+}
+
+#[test]
 fn behind_a_trusted_proxy_the_client_is_whom_it_names() {
     let origin = ok();
     let config = Config::to(&origin).set("server", "trusted_proxies = [\"127.0.0.0/8\"]").append(

@@ -147,6 +147,9 @@ fn a_redirection_leads_to_no_host_of_the_path() {
         "redirect = [{ match = \"^/go(.*)$\", to = \"{1}\" }]\n",
     );
     for target in [
+        "/go///evil.example",
+        "/gohttps://evil.example",
+        "/gojavascript:alert(1)",
         "/go//evil.example",
         "/go/%2Fevil.example",
         "/go%2f%2fevil.example",
@@ -159,6 +162,54 @@ fn a_redirection_leads_to_no_host_of_the_path() {
         );
         assert!(!location.starts_with("/\\"), "{target}: {location}");
     }
+    let slash = with_site(
+        &origin,
+        "redirect = [{ match = \"^.*[^/]$\", to = \"{path}/\" }]\n",
+    );
+    let location = slash
+        .get("///evil.example")
+        .field("location")
+        .unwrap()
+        .to_owned();
+    assert_eq!(location, "/evil.example/");
+}
+
+#[test]
+fn what_some_clients_may_have_is_not_found_by_others() {
+    let public = Origin::start(|_, connection| {
+        connection.send(reply(200, &["Cache-Control: max-age=60"], "public"))
+    });
+    let secret = Origin::start(|_, connection| {
+        connection.send(reply(200, &["Cache-Control: max-age=60"], "secret"))
+    });
+    let config = Config::to(&public)
+        .set("server", "trusted_proxies = [\"127.0.0.0/8\"]")
+        .append(&format!(
+            "[pool.inner]\nservers = [{:?}]\n[site.a]\npool = \"app\"\n\
+             [[site.a.path]]\nmatch = \"/in/\"\nallow = [\"10.0.0.0/8\"]\npool = \"inner\"\n\
+             rewrite = [{{ match = \"^/in/(.*)\", to = \"/{{1}}\" }}]\n\
+             [[site.a.path]]\nclients = [\"10.0.0.0/8\"]\nmatch = \"/page\"\npool = \"inner\"\n",
+            secret.server()
+        ));
+    let forebay = Forebay::start(&config);
+    let insider = ["X-Forwarded-For: 10.0.0.1"];
+    for target in ["/in/users", "/page"] {
+        for _ in 0..2 {
+            assert_eq!(forebay.get_with(target, &insider).text(), "secret");
+        }
+    }
+    assert_eq!(secret.count(), 2, "kept for those who may have it");
+    for target in ["/users", "/page"] {
+        assert_eq!(forebay.get(target).text(), "public", "{target}");
+    }
+    // A purge of the URL is for all that is kept under it.
+    let purge = r#"{"url": "http://test.example/page"}"#;
+    assert_eq!(
+        forebay.admin_json("POST", "/api/v1/purge", purge).status,
+        200
+    );
+    assert_eq!(forebay.get_with("/page", &insider).text(), "secret");
+    assert_eq!(secret.count(), 3);
 }
 
 #[test]

@@ -120,11 +120,11 @@ fn errors_have_the_operators_pages() {
             .trim_start_matches('/')
             .parse()
             .unwrap_or(200);
-        connection.send(reply(
-            status,
-            &["Cache-Control: max-age=60"],
-            "from the origin",
-        ));
+        let fields = match status {
+            401 => "WWW-Authenticate: Basic realm=\"theirs\"",
+            _ => "Cache-Control: max-age=60",
+        };
+        connection.send(reply(status, &[fields], "from the origin"));
     });
     let directory = tempfile::tempdir().unwrap();
     let page = |name: &str, text: &str| {
@@ -133,7 +133,8 @@ fn errors_have_the_operators_pages() {
         path.display().to_string()
     };
     let pages = format!(
-        "error_pages = {{ 404 = {:?}, 5xx = {:?} }}\nintercept_errors = true\n",
+        "error_pages = {{ 401 = {:?}, 404 = {:?}, 5xx = {:?} }}\nintercept_errors = true\n",
+        page("401.txt", "who are you?"),
         page("404.html", "<p>not here</p>"),
         page("50x.txt", "down"),
     );
@@ -151,6 +152,12 @@ fn errors_have_the_operators_pages() {
         );
     }
     assert_eq!(client.get("/503").text(), "down");
+    let challenged = client.get("/401");
+    assert_eq!(
+        challenged.field("www-authenticate"),
+        Some("Basic realm=\"theirs\"")
+    );
+    assert_eq!(challenged.text(), "who are you?");
     assert_eq!(
         client
             .exchange("HEAD", "/503", &[], "")

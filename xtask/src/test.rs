@@ -37,7 +37,7 @@ const STEPS: &[Step] = &[
             // Most scenarios wait for a deadline of theirs; the cores have time for more at once.
             command::run(
                 command::cargo()
-                    .args(["test", "--workspace"])
+                    .args(["test", "--workspace", "--no-fail-fast"])
                     .env("RUST_TEST_THREADS", "6"),
             )
         },

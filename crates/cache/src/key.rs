@@ -36,6 +36,9 @@ pub struct Place<'a> {
     pub site: &'a str,
     /// The host, in lower case, with its port unless it is the scheme's own.
     pub host: &'a [u8],
+    /// Who answers there, where that is somebody else than for the site's other requests: what
+    /// rules keep for some clients is not to be found by others.
+    pub answerer: &'a [u8],
     /// The client spoke TLS to a proxy before this one: an origin that redirects to https must
     /// not be asked with one scheme and answer for the other.
     pub secure: bool,
@@ -55,10 +58,16 @@ pub fn write(
         && !filters_query(policy)
     {
         // The parts that most sites have, in one piece: 100 instructions less.
+        if !place.answerer.is_empty() {
+            write_answerer(place.answerer, out);
+        }
         out.extend_from_slice(if place.secure { &[1] } else { &[] });
         out.extend_from_slice(place.host);
         out.extend_from_slice(target);
         return;
+    }
+    if !place.answerer.is_empty() {
+        write_answerer(place.answerer, out);
     }
     let (path, search) = uri::split_path(target);
     if !policy.key.contains(&KeyPart::Host) {
@@ -96,6 +105,14 @@ pub fn write(
     }
 }
 
+/// No host begins with this byte.
+#[cold]
+fn write_answerer(answerer: &[u8], out: &mut Vec<u8>) {
+    out.push(2);
+    out.extend_from_slice(answerer);
+    out.push(0);
+}
+
 /// Whether the policy changes queries at all.
 pub fn filters_query(policy: &Policy) -> bool {
     policy.sort_query || !policy.ignore_query.is_empty() || !policy.keep_query.is_empty()
@@ -131,6 +148,7 @@ mod tests {
         write(
             policy,
             &Place {
+                answerer: b"",
                 site: "shop",
                 host: b"shop.example",
                 secure: false,

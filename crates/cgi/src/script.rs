@@ -28,7 +28,7 @@ pub struct Naming<'a> {
 
 impl<'a> Script<'a> {
     /// The script that `path` (without its query) names, if `is_file` says that there is one of
-    /// this name. The parts are written to `decoded`.
+    /// this name, and what is behind it leads nowhere else. The parts are written to `decoded`.
     pub fn find(
         path: &[u8],
         naming: &Naming<'_>,
@@ -56,21 +56,29 @@ impl<'a> Script<'a> {
                 let end = decoded.len();
                 decode(behind, decoded)?;
                 let (name, info) = decoded.split_at(end);
-                return Some(Self { name, info });
+                return (!leads_elsewhere(info)).then_some(Self { name, info });
             }
             rest = behind.strip_prefix(b"/")?;
         }
     }
 
-    /// No script: the whole path is for the application. `None` when it cannot be decoded.
+    /// No script: the whole path is for the application. `None` when it cannot be decoded, or has
+    /// dot segments.
     pub fn none(path: &[u8], decoded: &'a mut Vec<u8>) -> Option<Self> {
         decoded.clear();
         decode(path, decoded)?;
-        Some(Self {
+        (!leads_elsewhere(decoded)).then_some(Self {
             name: b"",
             info: decoded,
         })
     }
+}
+
+/// Whether a decoded path has dot segments. Rules are matched against the path without them: the
+/// application would be asked for another than was let through.
+fn leads_elsewhere(path: &[u8]) -> bool {
+    path.split(|&byte| byte == b'/')
+        .any(|segment| matches!(segment, b"." | b".."))
 }
 
 /// Whether a file of this name is a script: it must be run or refused, never sent.
@@ -181,7 +189,7 @@ mod tests {
             ("/a.php/", "/a.php", "/"),
             ("/a.php/b.php", "/a.php", "/b.php"),
             ("/dir.php/b.php/c/d", "/dir.php/b.php", "/c/d"),
-            ("/a.php/%C3%A9%2Fx//../y", "/a.php", "/\u{e9}/x//../y"),
+            ("/a.php/%C3%A9%2Fx//y", "/a.php", "/\u{e9}/x//y"),
             ("/a%20b/%c3%bc.php/z", "/a b/\u{fc}.php", "/z"),
             ("/x~y.php", "/x~y.php", ""),
         ];
@@ -219,6 +227,11 @@ mod tests {
             "/a.php%",
             "/a.php/%4",
             "/a.php/%zz",
+            "/a.php/../../x",
+            "/a.php/%2e%2e/x",
+            "/a.php/..%2f..%2fx",
+            "/a.php/..",
+            "/a.php/./x",
             "/a.php.",
             "/a.php%20",
             "/A.PHP",

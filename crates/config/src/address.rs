@@ -290,7 +290,7 @@ pub(crate) fn network(text: &str) -> Result<Network, Refused> {
         return Err(Refused::new(format!("`{address}` is not an IP address")));
     };
     let longest = if address.is_ipv4() { 32 } else { 128 };
-    let prefix = match prefix.parse() {
+    let prefix: u8 = match prefix.parse() {
         Ok(prefix) => prefix,
         Err(_) if !text.contains('/') => longest,
         Err(_) => return Err(Refused::new(format!("`{prefix}` is not a prefix length"))),
@@ -298,6 +298,11 @@ pub(crate) fn network(text: &str) -> Result<Network, Refused> {
     if prefix > longest {
         let message = format!("the prefix of this address is at most {longest}");
         return Err(Refused::new(message));
+    }
+    // The same as IPv4, which is what addresses are compared as.
+    if address.to_canonical().is_ipv4() && address.is_ipv6() && prefix >= 96 {
+        let (address, prefix) = (address.to_canonical(), prefix - 96);
+        return Ok(Network { address, prefix });
     }
     Ok(Network { address, prefix })
 }

@@ -61,7 +61,8 @@ enum Portion {
 impl<C: Client> Exchange<'_, C> {
     /// Sends what the client asked for of `object`.
     pub(crate) async fn deliver(&mut self, object: &Arc<Object>) -> Result<Step, Failure> {
-        self.intercept(object.status())?;
+        let fields = object.fields().map(|(_, name, value)| (name, value));
+        self.intercept(object.status(), fields)?;
         let coded = match self.location.codings {
             None => None,
             Some(_) => self.coded(object),

@@ -88,6 +88,10 @@ pub(crate) struct Exchange<'a, C> {
     pub(crate) held: Option<ClientPlace>,
     /// What the rules put into the request, until it is in it.
     pub(crate) request_lines: Option<Vec<(Vec<u8>, Vec<u8>)>>,
+    /// Lines of the origin's answer that stay when a page takes its place.
+    pub(crate) kept: Vec<u8>,
+    /// Who was let in by name and password.
+    pub(crate) user: Option<Box<[u8]>>,
     /// The page of an error, in place of those by status.
     pub(crate) page: Option<(Arc<Bytes>, &'static str)>,
 }
@@ -225,6 +229,8 @@ async fn exchange(worker: &Rc<Worker>, client: &mut H1, request: &mut Request) -
         extra: Vec::new(),
         held: None,
         request_lines: None,
+        kept: Vec::new(),
+        user: None,
         page: None,
     };
     if let Err(refused) = routed {
@@ -322,16 +328,18 @@ impl<'a, C: Client> Exchange<'a, C> {
     pub(crate) fn admit(&mut self) -> Step {
         let head = &mut self.request.head;
         self.request.secure = false;
+        // For these the location's rules were passed by: they must not get any further.
+        let purges = !head.method.is_get_or_head() && is_purge(&head.method);
+        let mut upgrades = false;
         if head.fields.has_any(SPECIAL) {
-            if crate::h1::wants_upgrade(head) {
-                if join_step::wants_to_join(head, self.snapshot) {
-                    return Step::Join;
-                }
-                self.request.filter_cookies(self.policy);
-                return Step::Upgrade;
+            upgrades = !purges && crate::h1::wants_upgrade(head);
+            if upgrades && join_step::wants_to_join(head, self.snapshot) {
+                return Step::Join;
             }
-            // What the origin will not see must not choose what is stored for others.
-            remove_hop_by_hop(&mut head.fields);
+            if !upgrades {
+                // What the origin will not see must not choose what is stored for others.
+                remove_hop_by_hop(&mut head.fields);
+            }
             self.request
                 .heed_forwarding(&self.snapshot.settings.server, &self.peer);
             self.request.filter_cookies(self.policy);
@@ -342,8 +350,11 @@ impl<'a, C: Client> Exchange<'a, C> {
         if self.location.rules.is_some() {
             self.edit_request();
         }
-        if !self.request.head.method.is_get_or_head() && is_purge(&self.request.head.method) {
+        if purges {
             return Step::Purge;
+        }
+        if upgrades {
+            return Step::Upgrade;
         }
         match &self.location.files {
             Some(place) => self.find_file(place),
@@ -381,8 +392,18 @@ impl<'a, C: Client> Exchange<'a, C> {
         }
     }
 
+    /// Whether an object was made of a file by the files of this location.
+    #[cold]
+    fn is_of_our_files(&self, object: &Object) -> bool {
+        let files = self.location.files.as_ref();
+        files.is_some_and(|place| place.is_of(object))
+    }
+
     /// Whether this object answers this request.
     pub(crate) fn judge(&mut self, object: Arc<Object>) -> Step {
+        if object.stamp().is_some() && !self.is_of_our_files(&object) {
+            return Step::Miss(Missing::nothing("uri-miss"));
+        }
         let mut serving = object.terms.serving(self.now_ms(), &self.directives);
         let miss = |object, forwarded| {
             Step::Miss(Missing {
@@ -460,7 +481,7 @@ impl<'a, C: Client> Exchange<'a, C> {
         }
         if status == 405 && self.location.files.is_some() && self.location.pool.is_none() {
             extra.extend_from_slice(b"Allow: GET, HEAD\r\n");
-        } else {
+        } else if self.kept.is_empty() {
             self.request
                 .write_allow(self.snapshot, self.location.site, status, &mut extra);
         }
@@ -469,6 +490,7 @@ impl<'a, C: Client> Exchange<'a, C> {
             let seconds = itoa::Buffer::new().format(seconds).to_owned();
             forebay_http::fields::write_line(&mut extra, b"Retry-After", seconds.as_bytes());
         }
+        extra.append(&mut self.kept);
         let is_head = self.request.head.method == Method::Head;
         let was_understood = matches!(status, 200 | 401 | 403..=405 | 410 | 421 | 429 | 500..);
         if !was_understood || self.client.has_more_body() {
@@ -597,7 +619,8 @@ impl<'a, C: Client> Exchange<'a, C> {
     pub(crate) fn write_key(&mut self) {
         let site = self.location.site_of(&self.snapshot.settings);
         let site = site.map_or("", |site| &site.name);
-        self.request.write_key(self.policy, site);
+        self.request
+            .write_key(self.policy, site, &self.location.answerer);
     }
 
     /// Who answers what the cache does not.

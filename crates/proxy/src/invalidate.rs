@@ -1,5 +1,6 @@
 //! What a successful unsafe request makes invalid.
 
+use forebay_cache::key::{self, Place};
 use forebay_cache::purge::{Order, What};
 use forebay_config::settings::Policy;
 use forebay_http::fields::FieldId;
@@ -27,11 +28,14 @@ impl<C: Client> Exchange<'_, C> {
             let policy = self.snapshot.policy(self.location.site, path);
             let site = self.location.site_of(&self.snapshot.settings);
             let site = site.map_or("", |site| &site.name);
-            let key = policy_key(self.request, policy, site, &target);
-            let invalidated = cache.invalidate(&cache.key(&key));
-            self.worker
-                .stats
-                .add(Counter::Invalidated, invalidated as u64);
+            for answerer in self.snapshot.locations.answerers(self.location.site) {
+                let place = self.request.place(site, answerer);
+                let key = policy_key(self.request, policy, &place, &target);
+                let invalidated = cache.invalidate(&cache.key(&key));
+                self.worker
+                    .stats
+                    .add(Counter::Invalidated, invalidated as u64);
+            }
         }
         let groups = head.fields.all(FieldId::CacheGroupInvalidation);
         for group in targeted::parse_string_list(groups, MOST_GROUPS).unwrap_or_default() {
@@ -57,14 +61,8 @@ impl<C: Client> Exchange<'_, C> {
 }
 
 /// The key that another target of the same host has for a request like this one.
-fn policy_key(request: &Request, policy: &Policy, site: &str, target: &[u8]) -> Vec<u8> {
+fn policy_key(request: &Request, policy: &Policy, place: &Place<'_>, target: &[u8]) -> Vec<u8> {
     let mut key = Vec::new();
-    forebay_cache::key::write(
-        policy,
-        &request.place(site),
-        target,
-        &request.head.fields,
-        &mut key,
-    );
+    key::write(policy, place, target, &request.head.fields, &mut key);
     key
 }

@@ -1,5 +1,6 @@
 //! What holds for a request: a site's own settings, or those of one of its path rules.
 
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use forebay_config::Settings;
@@ -24,6 +25,8 @@ pub(crate) struct Location {
     condition: Condition,
     pub(crate) policy: Policy,
     pub(crate) service: Service,
+    /// Names who answers in the keys of its objects; empty where it is who answers for the site.
+    pub(crate) answerer: Box<[u8]>,
     /// Who answers, if somebody beside us does.
     pub(crate) pool: Option<Arc<Pool>>,
     /// Files that answer before anybody else is asked.
@@ -86,6 +89,8 @@ impl Locations {
         let runs_scripts = php.is_some() || pool.as_ref().is_some_and(is_cgi);
         let condition = Condition::new(when);
         let groups = condition.groups();
+        let own = site.map_or(service, |(site, _)| &site.service);
+        let answerer = Some(answerer(service)).filter(|name| *name != answerer(own));
         let number_in_site = site.map_or(0, |(_, site)| self.all.len() - self.first[site]);
         self.all.push(Location {
             number: self.all.len(),
@@ -95,6 +100,7 @@ impl Locations {
             condition,
             policy: policy.clone(),
             service: service.clone(),
+            answerer: answerer.unwrap_or_default(),
             // The configuration's check has seen that every pool exists.
             pool: pool.map(Arc::clone),
             php: php.map(Arc::clone),
@@ -138,6 +144,18 @@ impl Locations {
         found.unwrap_or_else(|| self.nowhere())
     }
 
+    /// All that the keys of a site's objects may name as who answers.
+    pub(crate) fn answerers(&self, site: usize) -> Vec<&[u8]> {
+        let mut all: Vec<&[u8]> = self
+            .of_site(site)
+            .iter()
+            .map(|own| &*own.answerer)
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     /// The one of this number.
     pub(crate) fn get(&self, number: usize) -> &Location {
         &self.all[number.min(self.nowhere)]
@@ -147,6 +165,17 @@ impl Locations {
     pub(crate) fn nowhere(&self) -> &Location {
         &self.all[self.nowhere]
     }
+}
+
+/// Who answers, as a text that two services have in common only if it is the same one.
+fn answerer(service: &Service) -> Box<[u8]> {
+    let root = service.files.as_ref().map(|files| &*files.root);
+    let roots = [root, service.cgi.root.as_deref()];
+    let roots = roots.map(|root| root.map_or(&b""[..], |root| root.as_os_str().as_bytes()));
+    let name = |name: &Option<String>| name.clone().unwrap_or_default().into_bytes();
+    let pools = [name(&service.pool), name(&service.cgi.php)];
+    // Neither names nor paths have such a byte.
+    [&*pools[0], &*pools[1], roots[0], roots[1]].join(&1).into()
 }
 
 /// The templates of `cgi_params`, by the names of the parameters.

@@ -197,7 +197,7 @@ fn of_url(url: &str, snapshot: &Snapshot, cache: &Cache) -> Result<What, NotPurg
             .map_err(|error| NotPurged::Invalid(error.to_string()));
     }
     Ok(What::Key {
-        hashes: place.keys().map(|key| cache.key(&key).hash).into(),
+        hashes: place.keys().iter().map(|key| cache.key(key).hash).collect(),
         shown: url.to_owned(),
     })
 }
@@ -207,6 +207,7 @@ pub(crate) struct Located<'a> {
     host: &'a str,
     target: &'a str,
     pub(crate) site: &'a str,
+    answerers: Vec<&'a [u8]>,
     pub(crate) policy: &'a Policy,
 }
 
@@ -226,6 +227,7 @@ impl<'a> Located<'a> {
             host,
             target,
             site: &snapshot.settings.sites[site].name,
+            answerers: snapshot.locations.answerers(site),
             policy: snapshot.policy(site, path),
         })
     }
@@ -236,24 +238,24 @@ impl<'a> Located<'a> {
         !self.policy.key.iter().any(by_request)
     }
 
-    /// The keys it may have: of requests that came with TLS to a proxy before, and of others.
-    pub(crate) fn keys(&self) -> [Vec<u8>; 2] {
-        [false, true].map(|secure| {
-            let mut key = Vec::new();
-            let place = Place {
-                site: self.site,
-                host: self.host.as_bytes(),
-                secure,
-            };
-            key::write(
-                self.policy,
-                &place,
-                self.target.as_bytes(),
-                &Fields::new(),
-                &mut key,
-            );
-            key
-        })
+    /// The keys it may have: by who answers, of requests that came with TLS to a proxy before, and
+    /// of others.
+    pub(crate) fn keys(&self) -> Vec<Vec<u8>> {
+        let mut keys = Vec::new();
+        for &answerer in &self.answerers {
+            for secure in [false, true] {
+                let place = Place {
+                    site: self.site,
+                    answerer,
+                    host: self.host.as_bytes(),
+                    secure,
+                };
+                let (mut key, none) = (Vec::new(), Fields::new());
+                key::write(self.policy, &place, self.target.as_bytes(), &none, &mut key);
+                keys.push(key);
+            }
+        }
+        keys
     }
 }
 

@@ -63,6 +63,8 @@ impl Refresh {
             extra: Vec::new(),
             held: None,
             request_lines: None,
+            kept: Vec::new(),
+            user: None,
             page: None,
         };
         // What is asked for is the object, whatever the request that found it stale wanted of it.

@@ -26,7 +26,9 @@ pub(crate) async fn run<C: Client>(
     if exchange.client.wants_nothing() {
         return Ok(None);
     }
-    exchange.intercept(fetched.origin.head.status)?;
+    let head = &fetched.origin.head;
+    let fields = head.fields.iter().map(|field| (field.name, field.value));
+    exchange.intercept(head.status, fields)?;
     let is_head = exchange.request.head.method == Method::Head;
     // A part that is kept is kept as it came.
     let mut encoder = match capture {

@@ -249,19 +249,20 @@ impl Request {
     }
 
     /// Where this request's keys lie.
-    pub(crate) fn place<'a>(&'a self, site: &'a str) -> Place<'a> {
+    pub(crate) fn place<'a>(&'a self, site: &'a str, answerer: &'a [u8]) -> Place<'a> {
         Place {
             site,
+            answerer,
             host: &self.authority,
             secure: self.secure,
         }
     }
 
     /// Composes the cache key, and drops what the policy ignores from the target.
-    pub(crate) fn write_key(&mut self, policy: &Policy, site: &str) {
+    pub(crate) fn write_key(&mut self, policy: &Policy, site: &str, answerer: &[u8]) {
         let mut key = std::mem::take(&mut self.key);
         key.clear();
-        let place = self.place(site);
+        let place = self.place(site, answerer);
         key::write(policy, &place, &self.target, &self.head.fields, &mut key);
         self.key = key;
         if key::filters_query(policy) {

@@ -50,10 +50,9 @@ impl Cors {
     /// Lines of every response, to a request with this `Origin` or none.
     pub fn write(&self, origin: Option<&[u8]>, out: &mut Vec<u8>) {
         if self.any {
-            if origin.is_some() {
-                write_line(out, b"Access-Control-Allow-Origin", b"*");
-                self.write_exposed(out);
-            }
+            // Also to requests without `Origin`: what caches keep of the answer is for both.
+            write_line(out, b"Access-Control-Allow-Origin", b"*");
+            self.write_exposed(out);
             return;
         }
         // Also where it is not allowed: what caches keep of this answer is not for others.

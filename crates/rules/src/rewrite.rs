@@ -69,11 +69,7 @@ impl Rewriting {
             let location = rule.apply(path, subject)?;
             Some(Redirected {
                 status: rule.status,
-                // What begins with two slashes would lead to another host.
-                location: match location.strip_prefix(b"//") {
-                    Some(rest) => [b"/", rest.trim_ascii_start()].concat(),
-                    None => location,
-                },
+                location: at_this_host(location, rule.to.begins_with_request()),
             })
         })
     }
@@ -99,6 +95,21 @@ impl Rewriting {
         }
         Some(target)
     }
+}
+
+/// A location that leads to another host only if the operator's own text says which: browsers take
+/// what follows two slashes, or backslashes, for a host, and what precedes a colon for a scheme.
+/// `is_of_request`: it begins with what the client sent.
+fn at_this_host(location: Vec<u8>, is_of_request: bool) -> Vec<u8> {
+    let is_slash = |byte: &u8| matches!(byte, b'/' | b'\\');
+    let slashes = location.iter().take_while(|byte| is_slash(byte)).count();
+    let keeps = slashes == 1 && location[0] == b'/' || slashes == 0 && !is_of_request;
+    if keeps {
+        return location;
+    }
+    let rest = location[slashes..].trim_ascii_start();
+    let more = rest.iter().take_while(|byte| is_slash(byte)).count();
+    [b"/", &rest[more..]].concat()
 }
 
 #[cfg(test)]

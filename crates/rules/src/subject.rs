@@ -50,6 +50,13 @@ impl Template {
         Self(pieces.unwrap_or_else(|_| vec![Piece::Text(text.into())]))
     }
 
+    /// Whether the text begins with something that the client says; its host does not count, which
+    /// follows a scheme of the operator's.
+    pub fn begins_with_request(&self) -> bool {
+        let first = self.0.first();
+        !first.is_none_or(|piece| matches!(piece, Piece::Text(_) | Piece::Scheme))
+    }
+
     /// Appends the text for a request.
     pub fn expand(
         &self,

@@ -30,6 +30,9 @@ pub(crate) static LIMITS: &[Setting<Limits>] = &[
     })
     .row("limits", "\"unlimited\"", "\"10MiB\"",
         "A request body; beyond: 413."),
+    Setting::size("kept_bodies", |limits: &mut Limits, bytes| limits.kept_bodies_bytes = bytes)
+        .row("limits", "\"1GiB\"", "\"256MiB\"",
+        "All request bodies at once that came without a length and are kept for applications that must be told it (FastCGI, SCGI, uwsgi); beyond: 503, for one alone that is larger 413."),
     limit!(size "response_head" => response_head_bytes, 256, 16 * MIB, "\"64KiB\"", "\"128KiB\"",
         "An origin's response head; beyond: 502."),
     limit!(count "response_fields" => response_fields, 1, 10_000, "256", "500",

@@ -139,6 +139,8 @@ pub struct Limits {
     pub request_fields: usize,
     /// Bytes of a request body; beyond: 413. `u64::MAX`: unlimited.
     pub request_body_bytes: u64,
+    /// Bytes of all request bodies that are kept until their length is known; beyond: 503.
+    pub kept_bodies_bytes: u64,
     /// Bytes of an origin's response head; beyond: 502.
     pub response_head_bytes: usize,
     /// Fields of an origin's response head; beyond: 502.
@@ -385,6 +387,7 @@ impl Default for Limits {
             request_head_bytes: 32 << 10,
             request_fields: 100,
             request_body_bytes: u64::MAX,
+            kept_bodies_bytes: 1 << 30,
             response_head_bytes: 64 << 10,
             response_fields: 256,
             chunk_extension_bytes: 256,

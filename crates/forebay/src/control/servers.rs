@@ -83,13 +83,12 @@ impl Kept {
 /// `orders` with one more, which takes the place of those that it makes void.
 fn with(orders: &[ServerOrder], new: &ServerOrder) -> Vec<ServerOrder> {
     let same = |old: &&ServerOrder| old.pool == new.pool && old.server == new.server;
-    let is_void = |old: &&ServerOrder| match (&old.act, &new.act) {
-        (_, ServerAct::Add(_) | ServerAct::Remove) | (ServerAct::Set(_), ServerAct::Set(_)) => true,
-        (
-            ServerAct::Drain | ServerAct::Down | ServerAct::Up,
-            ServerAct::Drain | ServerAct::Down | ServerAct::Up,
-        ) => true,
-        _ => false,
+    let is_state =
+        |act: &ServerAct| matches!(act, ServerAct::Drain | ServerAct::Down | ServerAct::Up);
+    let is_void = |old: &&ServerOrder| match &new.act {
+        ServerAct::Add(_) | ServerAct::Remove => true,
+        ServerAct::Set(_) => matches!(old.act, ServerAct::Set(_)),
+        state => is_state(state) && is_state(&old.act),
     };
     let mut new = new.clone();
     for old in orders.iter().filter(same) {

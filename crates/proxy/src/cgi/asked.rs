@@ -29,6 +29,8 @@ pub(crate) struct Asked {
     pub(crate) local: Option<SocketAddr>,
     /// Who the client is, where trusted proxies speak for it.
     pub(super) client: Option<IpAddr>,
+    /// Who was let in by name and password.
+    pub(super) user: Option<Box<[u8]>>,
     /// Parameters of the operator's, by name.
     pub(super) own: Vec<(Box<str>, Vec<u8>)>,
     /// The body, where its length was not stated.
@@ -70,6 +72,7 @@ impl<C: Client> Exchange<'_, C> {
             name_len,
             local: self.client.local_address(),
             client,
+            user: self.user.clone(),
             own: self.own_params(client),
             body: None,
         };
@@ -83,7 +86,8 @@ impl<C: Client> Exchange<'_, C> {
         }
         if changes.body == Some(BodyFraming::Chunked) {
             let patience = self.snapshot.settings.timeouts.request_body;
-            let body = Box::pin(Spool::fill(self.client, patience)).await?;
+            let most = self.snapshot.settings.limits.kept_bodies_bytes;
+            let body = Box::pin(Spool::fill(self.client, patience, most)).await?;
             changes.to_mut().body = Some(BodyFraming::Length(body.len()));
             asked.body = Some(Rc::new(body));
         }

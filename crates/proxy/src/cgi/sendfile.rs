@@ -19,7 +19,8 @@ impl<C: Client> Exchange<'_, C> {
     #[inline]
     pub(crate) fn handed_file(&self, head: &ResponseHead) -> Option<PathBuf> {
         let roots = &self.location.service.cgi.send_files;
-        if roots.is_empty() {
+        // Where there is no body, there is no file in place of it.
+        if roots.is_empty() || head.status < 200 || matches!(head.status, 204 | 205 | 304) {
             return None;
         }
         named_file(head, roots)

@@ -4,16 +4,17 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::client::Client;
 use crate::failure::{Failure, Refused};
 use crate::timers::Elapsed;
 
-/// Bytes kept in memory.
-const MOST_MEMORY: usize = 256 << 10;
+/// Bytes of a body kept in memory.
+const MOST_MEMORY: usize = 64 << 10;
 
-/// Bytes kept at all, where `limits.request_body` is larger.
-const MOST_BYTES: u64 = 1 << 30;
+/// Bytes of all bodies that are kept now.
+static KEPT: AtomicU64 = AtomicU64::new(0);
 
 /// Bytes read from the file at once.
 const PIECE_BYTES: usize = 64 << 10;
@@ -28,13 +29,16 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// Takes the whole body from a client.
+    /// Takes the whole body from a client, as long as not more than `most` bytes of all bodies are
+    /// kept.
     ///
     /// # Errors
-    /// 413 when it is too long, 408 when it does not come, 500 when it cannot be kept.
+    /// 413 when it alone is longer, 503 when others take the room, 408 when it does not come, 500
+    /// when it cannot be kept.
     pub(crate) async fn fill(
         client: &mut impl Client,
         patience: std::time::Duration,
+        most: u64,
     ) -> Result<Self, Failure> {
         let mut spool = Self::default();
         let timer = client.timer().another();
@@ -45,14 +49,17 @@ impl Spool {
             let Some(range) = piece else {
                 return Ok(spool);
             };
+            if spool.len + range.len() as u64 > most {
+                return Err(TOO_LONG.into());
+            }
+            if KEPT.load(Relaxed) + range.len() as u64 > most {
+                return Err(NO_ROOM.into());
+            }
             let kept = spool.add(client.body_bytes(range.clone()));
             client.consume_body(range.end);
             if let Err(error) = kept {
                 tracing::error!("a request's body cannot be kept in a temporary file: {error}");
                 return Err(NOT_KEPT.into());
-            }
-            if spool.len > MOST_BYTES {
-                return Err(TOO_LONG.into());
             }
         }
     }
@@ -64,6 +71,7 @@ impl Spool {
 
     fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.len += bytes.len() as u64;
+        KEPT.fetch_add(bytes.len() as u64, Relaxed);
         if self.file.is_none() && self.memory.len() + bytes.len() <= MOST_MEMORY {
             self.memory.extend_from_slice(bytes);
             return Ok(());
@@ -92,9 +100,16 @@ impl Spool {
     }
 }
 
+impl Drop for Spool {
+    fn drop(&mut self) {
+        KEPT.fetch_sub(self.len, Relaxed);
+    }
+}
+
 const TOO_SLOW: Failure =
     Failure::Client(Refused::new(408, "the request's body did not come in time"));
 const TOO_LONG: Refused = Refused::new(413, "the request's body is too large");
+const NO_ROOM: Refused = Refused::new(503, "too many requests' bodies are being kept");
 const NOT_KEPT: Refused = Refused::new(500, "the request's body cannot be kept");
 
 #[cfg(test)]

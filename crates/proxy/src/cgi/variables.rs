@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use forebay_cgi::{Params, TooLarge};
 use forebay_http::fields::{Field, FieldId, Fields, set};
 use forebay_http::negotiate;
-use forebay_rules::passwords::Credentials;
 
 use super::Asked;
 use crate::fetch::Fetch;
@@ -85,7 +84,7 @@ pub(super) fn write_own(fetch: &Fetch<'_>, asked: &Asked, variables: &mut Variab
         );
     }
     write_client(fetch, asked, variables);
-    write_user(fetch, variables);
+    write_user(asked, variables);
     // PHP that was built to be run by a redirect refuses to run without it.
     variables.pair(b"REDIRECT_STATUS", b"200");
 }
@@ -108,16 +107,12 @@ fn write_client(fetch: &Fetch<'_>, asked: &Asked, variables: &mut Variables<'_, 
     }
 }
 
-/// Who was let in by the location's own user names and passwords. Without those nobody has looked
-/// at what the client says of itself.
-fn write_user(fetch: &Fetch<'_>, variables: &mut Variables<'_, '_>) {
-    if fetch.service.auth.is_none() {
-        return;
-    }
-    let authorization = fetch.request.head.fields.get(FieldId::Authorization);
-    if let Some(given) = authorization.and_then(Credentials::parse) {
+/// Who was let in by name and password. What clients say of themselves beside that, nobody has
+/// looked at.
+fn write_user(asked: &Asked, variables: &mut Variables<'_, '_>) {
+    if let Some(user) = &asked.user {
         variables.pair(b"AUTH_TYPE", b"Basic");
-        variables.pair(b"REMOTE_USER", &given.user);
+        variables.pair(b"REMOTE_USER", user);
     }
 }
 

@@ -164,7 +164,8 @@ impl<'a, C: Client> Exchange<'a, C> {
         let request = &self.request;
         let (path, _) = uri::split_path(&request.target);
         let fields = &request.head.fields;
-        key::write(self.policy, &request.place(site), path, fields, &mut text);
+        let place = request.place(site, &self.location.answerer);
+        key::write(self.policy, &place, path, fields, &mut text);
         self.request.key = text;
     }
 

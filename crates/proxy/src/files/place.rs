@@ -81,7 +81,7 @@ impl FilePlace {
 
     /// Whether an object was made of a file, by these settings.
     #[inline]
-    pub(super) fn is_of(&self, object: &Object) -> bool {
+    pub(crate) fn is_of(&self, object: &Object) -> bool {
         object.stamp().is_some_and(|stamp| stamp[0] == self.number)
     }
 

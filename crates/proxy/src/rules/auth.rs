@@ -30,9 +30,10 @@ pub(super) struct Auth {
 }
 
 /// Whether credentials let a request in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    Good,
+    /// With the user's name.
+    Good(Box<[u8]>),
     Bad,
     /// Too many wait for it.
     Busy,
@@ -67,14 +68,15 @@ impl Auth {
             return Verdict::Bad;
         };
         let proof = PROVEN.proof(&given, hash);
+        let user: Box<[u8]> = given.user.as_slice().into();
         if is_user && PROVEN.is_known(&proof, now_ms) {
-            return Verdict::Good;
+            return Verdict::Good(user);
         }
         match slowly(given, hash.to_owned()).await {
             None => Verdict::Busy,
             Some(true) if is_user => {
                 PROVEN.remember(proof, now_ms);
-                Verdict::Good
+                Verdict::Good(user)
             }
             Some(_) => Verdict::Bad,
         }

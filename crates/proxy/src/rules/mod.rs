@@ -80,7 +80,7 @@ impl Rules {
                 status: own.status,
                 body: Template::new(&own.body, &groups),
                 media_type: own.media_type.clone(),
-                is_markup: own.media_type.contains("html") || own.media_type.contains("xml"),
+                is_markup: is_markup(&own.media_type),
             }),
             request: RequestEdits::new(&service.request_headers, &groups),
             response: ResponseEdits::new(&service.response_headers, &groups),
@@ -141,6 +141,13 @@ impl Closed {
         let mut allowed = self.settings.allow.iter();
         is_on && !client.is_some_and(|ip| allowed.any(|net| net.contains(ip)))
     }
+}
+
+/// Whether what a client says must be escaped in a body of this type (which is case-insensitive,
+/// RFC 9110 section 8.3.1).
+fn is_markup(media_type: &str) -> bool {
+    let lower = media_type.to_ascii_lowercase();
+    lower.contains("html") || lower.contains("xml")
 }
 
 /// Each file once, however many statuses it is for.

@@ -172,7 +172,10 @@ impl<C: Client> Exchange<'_, C> {
         let verdict = auth.verify(given.as_deref(), self.now_ms()).await;
         self.moment = self.worker.now();
         match verdict {
-            Verdict::Good => Ok(()),
+            Verdict::Good(user) => {
+                self.user = Some(user);
+                Ok(())
+            }
             Verdict::Busy => {
                 self.outcome.retry_after_s = 1;
                 Err(Refused::new(503, "too many passwords are being verified").into())
@@ -246,16 +249,27 @@ impl<C: Client> Exchange<'_, C> {
         }
     }
 
-    /// Refuses where an answer of the origin's is replaced by a page.
-    pub(crate) fn intercept(&self, status: u16) -> Result<(), Failure> {
+    /// Refuses where an answer of the origin's is replaced by a page. What a client must know of
+    /// the answer to go on stays.
+    pub(crate) fn intercept<'f>(
+        &mut self,
+        status: u16,
+        fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,
+    ) -> Result<(), Failure> {
         if status < 400 {
             return Ok(());
         }
         let rules = self.location.rules.as_deref();
-        match rules.is_some_and(|rules| rules.intercepts(status, self.now_ms())) {
-            true => Err(Refused::new(status, "the origin's answer is replaced").into()),
-            false => Ok(()),
+        if !rules.is_some_and(|rules| rules.intercepts(status, self.now_ms())) {
+            return Ok(());
         }
+        const STAYS: [&[u8]; 3] = [b"www-authenticate", b"retry-after", b"allow"];
+        for (name, value) in fields {
+            if STAYS.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+                write_line(&mut self.kept, name, value);
+            }
+        }
+        Err(Refused::new(status, "the origin's answer is replaced").into())
     }
 
     /// The page for an error, if the operator has one.

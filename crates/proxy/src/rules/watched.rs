@@ -2,9 +2,9 @@
 //! at most, whatever the number of requests.
 
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use parking_lot::Mutex;
 
@@ -27,13 +27,24 @@ pub(super) struct Watched<T> {
 struct Seen<T> {
     /// When it was looked at; `None`: never.
     at_ms: Option<u64>,
+    /// Of the file that `made` was made of.
     stamp: Option<Stamp>,
     made: Option<Arc<T>>,
+    /// It could not be read when it was last looked at, which the log has.
+    failed: bool,
     exists: bool,
 }
 
-/// What changes when a file does.
-type Stamp = (u64, Option<SystemTime>);
+/// What changes when a file does, or another takes its place.
+type Stamp = (u64, u64, i64, i64, i64, i64);
+
+fn stamp(path: &Path) -> std::io::Result<Stamp> {
+    let found = std::fs::metadata(path)?;
+    let (size, inode) = (found.size(), found.ino());
+    let modified = (found.mtime(), found.mtime_nsec());
+    let changed = (found.ctime(), found.ctime_nsec());
+    Ok((size, inode, modified.0, modified.1, changed.0, changed.1))
+}
 
 impl Watched<()> {
     /// A file of which only counts whether it is there.
@@ -64,6 +75,7 @@ impl<T> Watched<T> {
                 at_ms: None,
                 stamp: None,
                 made: None,
+                failed: false,
                 exists: false,
             }),
         }
@@ -73,33 +85,39 @@ impl<T> Watched<T> {
     pub(super) fn get(&self, now_ms: u64) -> Option<Arc<T>> {
         let mut seen = self.seen.lock();
         if seen.is_due(now_ms) {
-            self.look(&mut seen);
+            // It may be long: the other workers go on with what was there.
+            let known = seen.stamp.filter(|_| !seen.failed);
+            drop(seen);
+            let looked = self.look(known);
+            seen = self.seen.lock();
+            self.note(&mut seen, looked);
         }
         seen.made.clone()
     }
 
-    fn look(&self, seen: &mut Seen<T>) {
-        let stamp = std::fs::metadata(&self.path).map(|found| (found.len(), found.modified().ok()));
-        let was_there = std::mem::replace(&mut seen.exists, stamp.is_ok());
-        let read = match stamp {
-            Ok(stamp) if seen.stamp == Some(stamp) => return,
-            Ok(stamp) => {
-                seen.stamp = Some(stamp);
-                self.read()
-            }
-            Err(error) => Err(error),
+    /// What the file says, unless it is the one that is `known`.
+    fn look(&self, known: Option<Stamp>) -> std::io::Result<Option<(Stamp, Arc<T>)>> {
+        let stamp = stamp(&self.path)?;
+        let Some(make) = self.make.filter(|_| known != Some(stamp)) else {
+            return Ok(None);
         };
-        match (read, self.make) {
-            (Ok(bytes), Some(make)) => seen.made = Some(Arc::new(make(&self.path, bytes))),
-            (Ok(_), None) => {}
-            // Said once, not once a second.
-            (Err(error), _)
-                if was_there || seen.exists || seen.made.is_none() && seen.stamp.is_none() =>
-            {
-                seen.stamp.get_or_insert((0, None));
-                tracing::warn!("cannot read {}: {error}", self.path.display());
+        let made = make(&self.path, self.read()?);
+        Ok(Some((stamp, Arc::new(made))))
+    }
+
+    fn note(&self, seen: &mut Seen<T>, looked: std::io::Result<Option<(Stamp, Arc<T>)>>) {
+        match looked {
+            Ok(Some((stamp, made))) => {
+                (seen.stamp, seen.made) = (Some(stamp), Some(made));
+                seen.failed = false;
             }
-            (Err(_), _) => {}
+            Ok(None) => seen.failed = false,
+            Err(error) => {
+                // Said once, not once a second.
+                if !std::mem::replace(&mut seen.failed, true) {
+                    tracing::warn!("cannot read {}: {error}", self.path.display());
+                }
+            }
         }
     }
 
@@ -160,6 +178,21 @@ mod tests {
         assert_eq!(text(2_000).as_deref(), Some("three"));
         std::fs::write(&path, "far more than it may be").unwrap();
         assert_eq!(text(3_000).as_deref(), Some("three"));
+        std::fs::write(&path, "four").unwrap();
+        assert_eq!(text(4_000).as_deref(), Some("four"));
+    }
+
+    #[test]
+    fn a_file_that_could_not_be_read_is_tried_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("users");
+        // Nothing about it changes but that it can be read.
+        std::fs::create_dir(&path).unwrap();
+        let users = Watched::new(&path, 10, |_, bytes| bytes);
+        assert!(users.get(0).is_none());
+        std::fs::remove_dir(&path).unwrap();
+        std::fs::write(&path, "ann").unwrap();
+        assert_eq!(users.get(1_000).as_deref(), Some(&b"ann".to_vec()));
     }
 
     #[test]

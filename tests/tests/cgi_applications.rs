@@ -31,8 +31,11 @@ def application(environ, start_response):
 fn each_protocol(story: impl Fn(&str, &Forebay)) {
     for protocol in ["uwsgi", "scgi", "fastcgi"] {
         let uwsgi = Uwsgi::start(protocol, APPLICATION);
-        let config =
-            Config::new(&[&uwsgi.server()]).set("pool.app", &format!("protocol = {protocol:?}"));
+        // uWSGI closes FastCGI connections after an answer; what may not be repeated must not meet
+        // one that is about to be closed.
+        let config = Config::new(&[&uwsgi.server()])
+            .set("pool.app", &format!("protocol = {protocol:?}"))
+            .set("pool.app", "idle_connections = 0");
         story(protocol, &Forebay::start(&config));
     }
 }

@@ -112,6 +112,7 @@ fn a_file_that_the_script_hands_over_is_sent_from_where_it_may_lie() {
     for status in [204, 304] {
         let none = client.get(&format!("{whole}&s={status}"));
         assert_eq!((none.status, none.text().as_str()), (status, ""));
+        assert_eq!(none.field("x-sendfile"), None);
     }
     let redirected = client.get("/send.php?h=X-Accel-Redirect&f=/a.txt");
     assert_eq!(redirected.text(), "0123456789");

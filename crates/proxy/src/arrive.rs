@@ -44,7 +44,7 @@ impl<C: Client> Exchange<'_, C> {
         purpose: &mut Purpose,
     ) -> Result<Option<Step>, Failure> {
         self.invalidate(&fetched.origin.head);
-        if let Some(path) = self.handed_file(&fetched.origin.head) {
+        if let Some(path) = self.handed_file(&mut fetched.origin.head) {
             return self.send_instead(fetched, purpose, path).await.map(Some);
         }
         let status = fetched.origin.head.status;

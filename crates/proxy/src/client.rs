@@ -1,9 +1,9 @@
 //! The client's side of an exchange, as the step machine sees it: it does not
 //! know which protocol brought the request.
 
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use forebay_http::framing::BodyLength;
@@ -39,8 +39,8 @@ pub(crate) trait Client {
         false
     }
 
-    /// Our own address that the client reached, where it has one.
-    fn local_address(&self) -> Option<SocketAddr> {
+    /// Our own address that the client reached, as text, where it has one.
+    fn local_address(&self) -> Option<Rc<str>> {
         None
     }
 

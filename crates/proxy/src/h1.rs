@@ -56,8 +56,8 @@ pub(crate) struct H1 {
     /// The client said that no request follows the one under way.
     is_last: bool,
     keep_alive: Cell<bool>,
-    /// The address that the client reached, once somebody has asked for it.
-    local: OnceCell<Option<SocketAddr>>,
+    /// The address that the client reached as text, once somebody has asked for it.
+    local: OnceCell<Option<Rc<str>>>,
     /// The peer has ended its direction.
     input_ended: bool,
     /// Something was seen to follow the request: there is nothing more to watch for.
@@ -439,9 +439,12 @@ impl Client for H1 {
         self.http10
     }
 
-    fn local_address(&self) -> Option<SocketAddr> {
-        let ask = || self.stream.tcp()?.local_addr().ok();
-        *self.local.get_or_init(ask)
+    fn local_address(&self) -> Option<Rc<str>> {
+        let ask = || {
+            let local = self.stream.tcp()?.local_addr().ok()?;
+            Some(local.ip().to_canonical().to_string().into())
+        };
+        self.local.get_or_init(ask).clone()
     }
 
     fn body_length(&self) -> BodyLength {

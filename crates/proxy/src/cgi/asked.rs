@@ -2,7 +2,7 @@
 //! the body is. What cannot be asked is refused without a connection.
 
 use std::borrow::Cow;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use forebay_cgi::script::Script;
@@ -25,8 +25,8 @@ pub(crate) struct Asked {
     /// The script's name, then what the path says behind it.
     decoded: Vec<u8>,
     name_len: usize,
-    /// Our own address that the client reached, where it has one.
-    pub(crate) local: Option<SocketAddr>,
+    /// Our own address that the client reached, as text, where it has one.
+    pub(crate) local: Option<Rc<str>>,
     /// Who the client is, where trusted proxies speak for it.
     pub(super) client: Option<IpAddr>,
     /// Who was let in by name and password.

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use forebay_cgi::script::{Naming, Script};
 use forebay_config::settings::{Files, Service, Symlinks};
+use rapidhash::quality::RandomState;
 
 use crate::worker::Worker;
 
@@ -22,7 +23,7 @@ const MOST_SCRIPTS: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Scripts {
     /// Until when, in milliseconds since the epoch, by their path.
-    until_ms: RefCell<HashMap<Box<[u8]>, u64>>,
+    until_ms: RefCell<HashMap<Box<[u8]>, u64, RandomState>>,
 }
 
 impl Scripts {

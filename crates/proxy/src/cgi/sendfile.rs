@@ -12,15 +12,20 @@ use crate::client::Client;
 use crate::exchange::{Exchange, Step};
 use crate::failure::Failure;
 use crate::fetch::Fetched;
+use crate::files::remove_orders;
 use crate::miss::Purpose;
 
 impl<C: Client> Exchange<'_, C> {
     /// The file that a response names, where such are obeyed (`send_files`).
     #[inline]
-    pub(crate) fn handed_file(&self, head: &ResponseHead) -> Option<PathBuf> {
+    pub(crate) fn handed_file(&self, head: &mut ResponseHead) -> Option<PathBuf> {
         let roots = &self.location.service.cgi.send_files;
-        // Where there is no body, there is no file in place of it.
-        if roots.is_empty() || head.status < 200 || matches!(head.status, 204 | 205 | 304) {
+        if roots.is_empty() {
+            return None;
+        }
+        if head.status < 200 || matches!(head.status, 204 | 205 | 304) {
+            // Where there is no body, there is no file in place of it.
+            remove_orders(&mut head.fields);
             return None;
         }
         named_file(head, roots)

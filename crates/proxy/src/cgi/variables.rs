@@ -76,12 +76,8 @@ pub(super) fn write_own(fetch: &Fetch<'_>, asked: &Asked, variables: &mut Variab
         b"SERVER_PORT",
         port_of(&request.authority).unwrap_or(own_port),
     );
-    if let Some(local) = asked.local {
-        let mut text = [0; 64];
-        variables.pair(
-            b"SERVER_ADDR",
-            written(&mut text, local.ip().to_canonical()),
-        );
+    if let Some(local) = &asked.local {
+        variables.pair(b"SERVER_ADDR", local.as_bytes());
     }
     write_client(fetch, asked, variables);
     write_user(asked, variables);

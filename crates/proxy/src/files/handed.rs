@@ -12,7 +12,7 @@ use forebay_cache::terms::Terms;
 use forebay_config::settings::Symlinks;
 use forebay_files::{Found, Relative, Root, describe, open_again};
 use forebay_http::ResponseHead;
-use forebay_http::fields::{FieldId, set};
+use forebay_http::fields::{FieldId, Fields, set};
 
 use crate::client::Client;
 use crate::exchange::{Exchange, Step};
@@ -48,13 +48,8 @@ impl<C: Client> Exchange<'_, C> {
             return Err(NO_SUCH.into());
         };
         let fields = &mut head.fields;
-        fields.retain(|field| {
-            let is_order = [&b"x-sendfile"[..], b"x-accel-redirect"];
-            field.id.bit() & OF_THE_OTHER_BODY == 0
-                && !is_order
-                    .iter()
-                    .any(|name| field.name.eq_ignore_ascii_case(name))
-        });
+        remove_orders(fields);
+        fields.retain(|field| field.id.bit() & OF_THE_OTHER_BODY == 0);
         fields.push(FieldId::AcceptRanges, b"bytes");
         if !fields.has(FieldId::ETag) {
             let tag = describe::entity_tag(&found.stamp, None);
@@ -95,6 +90,13 @@ impl<C: Client> Exchange<'_, C> {
         let object = Object::apart(draft, self.worker.cache().budget());
         self.deliver(&object).await
     }
+}
+
+/// Takes out what is said to us alone: clients need not know where files lie.
+pub(crate) fn remove_orders(fields: &mut Fields) {
+    let orders = [&b"x-sendfile"[..], b"x-accel-redirect"];
+    let is_order = |name: &[u8]| orders.iter().any(|own| name.eq_ignore_ascii_case(own));
+    fields.retain(|field| !is_order(field.name));
 }
 
 /// The file at `path`, if it is one below `root`.

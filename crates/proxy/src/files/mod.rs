@@ -30,6 +30,7 @@ use forebay_cache::{Found as Cached, Object, key};
 use forebay_files::{Answer, Doubtful, Relative};
 use forebay_http::uri;
 
+pub(crate) use handed::remove_orders;
 pub(crate) use place::{Absent, FilePlace};
 
 use crate::client::Client;

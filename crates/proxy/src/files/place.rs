@@ -11,6 +11,7 @@ use forebay_cache::Object;
 use forebay_cache::object::Stamp as Numbers;
 use forebay_config::settings::{Files, Service};
 use forebay_files::{Answer, Found, Relative, Root, Stamp, Unopened, find};
+use rapidhash::quality::RandomState;
 
 /// Where a location's files are.
 #[derive(Debug)]
@@ -133,7 +134,7 @@ fn filled(template: &str, asked: &Relative, host: &[u8]) -> Option<Vec<u8>> {
 /// Paths without a file, remembered for as long as a file is not looked at again: what a pool
 /// answers must not cost a look at the disk each time.
 #[derive(Debug, Default)]
-pub(crate) struct Absent(RefCell<HashMap<u64, Noted>>);
+pub(crate) struct Absent(RefCell<HashMap<u64, Noted, RandomState>>);
 
 /// Until when, in milliseconds since the epoch, and the script that answers in its place.
 type Noted = (u64, Box<[u8]>);

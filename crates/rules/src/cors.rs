@@ -152,7 +152,7 @@ mod tests {
         let settings = of(&["*"], false);
         let star = "Access-Control-Allow-Origin: *\r\n";
         assert_eq!(lines(&settings, Some("https://x")), star);
-        assert_eq!(lines(&settings, None), "");
+        assert_eq!(lines(&settings, None), star);
     }
 
     #[test]

@@ -255,7 +255,7 @@ pub(crate) struct ServerArgs {
     /// Its configuration file, read for its administration address and token [default: /etc/forebay/forebay.toml, if there]
     #[arg(
         id = "server_config",
-        short,
+        short = 'c',
         long = "config",
         global = true,
         value_name = "FILE"
@@ -547,6 +547,23 @@ mod tests {
     #[test]
     fn the_definitions_hold_together() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_finds_the_server_by_its_file_address_and_token() {
+        let server = ["-c", "f.toml", "--admin", "127.0.0.1:1", "--token", "t"];
+        for command in [
+            &["stats"][..],
+            &["drain"],
+            &["bans"],
+            &["pool"],
+            &["pool", "drain", "app", "a:1"],
+            &["pool", "add", "app", "a:1"],
+            &["app", "replace", "shop"],
+        ] {
+            let line = ["forebay"].iter().chain(command).chain(&server);
+            assert!(Cli::try_parse_from(line).is_ok(), "{command:?}");
+        }
     }
 
     #[test]

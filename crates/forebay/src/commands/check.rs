@@ -133,7 +133,21 @@ fn describe_app(name: &str, app: &App) -> String {
         (least, most) if least == most => format!("{most} processes"),
         (least, most) => format!("{least} to {most} processes"),
     };
-    format!("app {name}: {count} of {}", app.command.join(" "))
+    format!(
+        "app {name}: {count} of {}",
+        one_line(&app.command.join(" "))
+    )
+}
+
+/// A command as a line that can be read: a program may stand in its arguments.
+fn one_line(text: &str) -> String {
+    const MOST: usize = 80;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }
 
 fn describe_log(what: &str, target: &LogTarget) -> Option<String> {
@@ -178,6 +192,14 @@ mod tests {
             Ok(checked) => summary(&checked.settings),
             Err(wrong) => panic!("{}", forebay_config::render(&source, &wrong, false)),
         }
+    }
+
+    #[test]
+    fn a_program_in_the_arguments_is_shortened_to_a_line() {
+        let line = one_line(&format!("python3 -c\nimport os\n{}", "x".repeat(200)));
+        assert!(line.starts_with("python3 -c import os xxx") && line.ends_with('…'));
+        assert_eq!(line.chars().count(), 81);
+        assert_eq!(one_line("puma -p {port}"), "puma -p {port}");
     }
 
     #[test]

@@ -200,7 +200,9 @@ impl Client {
         let words = words(&reply.body).join("\n");
         let words = match (reply.status, words.is_empty()) {
             (401, _) => "a token is needed: give one with --token or in FOREBAY_TOKEN".into(),
-            (404, _) => format!("it does not know this command ({words})"),
+            (404, _) if words.starts_with("there is nothing at this path") => {
+                format!("it does not know this command ({words})")
+            }
             (status, true) => format!("status {status}"),
             (_, false) => words,
         };

@@ -32,7 +32,7 @@ impl Kept {
                 // The file lists it as well by now.
                 Ok(()) | Err(Problem::Conflict(_)) => {}
                 Err(problem) => tracing::warn!(
-                    "pool {:?}: the kept order for {} is not carried out: {}",
+                    "pool {}: the kept order for {} is not carried out: {}",
                     order.pool,
                     order.server,
                     problem.message()
@@ -177,12 +177,7 @@ fn carry_out(pool: &Pool, order: &ServerOrder) -> Result<(), Problem> {
             }
         }
     }
-    tracing::info!(
-        "pool {:?}: {} {}",
-        pool.name,
-        said(&order.act),
-        order.server
-    );
+    tracing::info!("pool {}: {} {}", pool.name, said(&order.act), order.server);
     Ok(())
 }
 

@@ -20,6 +20,7 @@ const TESTS: &[Need] = &[
     ("npm", "npm"),
     ("openssl", "openssl"),
     ("memcached", "memcached"),
+    ("memccapable", "libmemcached-tools"),
     ("redis-server", "redis-server"),
     ("chromium", "chromium"),
     // What files are compressed with beforehand, and coded responses read with.

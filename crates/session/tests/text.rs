@@ -1,0 +1,186 @@
+//! Stories of the text protocol.
+
+mod support;
+
+use forebay_session::{Access, Limits};
+use support::engine::Plain;
+use support::{Client, NOW_S};
+
+#[test]
+fn what_is_stored_is_read_again() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    assert_eq!(client.say("set a 7 0 3\r\nabc\r\n"), "STORED\r\n");
+    assert_eq!(client.say("get a b\r\n"), "VALUE a 7 3\r\nabc\r\nEND\r\n");
+    assert_eq!(client.say("gets a\r\n"), "VALUE a 7 3 1\r\nabc\r\nEND\r\n");
+    assert_eq!(
+        client.say("append a 0 0 1\r\nd\r\nget a\r\n"),
+        "STORED\r\nVALUE a 7 4\r\nabcd\r\nEND\r\n"
+    );
+    assert_eq!(client.say("delete a\r\nget a\r\n"), "DELETED\r\nEND\r\n");
+}
+
+#[test]
+fn a_store_with_a_number_wins_only_once() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    client.say("set a 0 0 1\r\nx\r\n");
+    assert_eq!(
+        client.say("cas a 0 0 1 1\r\ny\r\ncas a 0 0 1 1\r\nz\r\n"),
+        "STORED\r\nEXISTS\r\n"
+    );
+    assert_eq!(client.say("cas none 0 0 1 1\r\nz\r\n"), "NOT_FOUND\r\n");
+    assert_eq!(client.say("get a\r\n"), "VALUE a 0 1\r\ny\r\nEND\r\n");
+}
+
+#[test]
+fn an_item_is_gone_in_the_second_it_expires() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    client.say("set a 0 10 1\r\nx\r\n");
+    client.now_s = NOW_S + 9;
+    assert_eq!(client.say("touch a 5\r\n"), "TOUCHED\r\n");
+    client.now_s = NOW_S + 13;
+    assert_eq!(client.say("get a\r\n"), "VALUE a 0 1\r\nx\r\nEND\r\n");
+    client.now_s = NOW_S + 14;
+    assert_eq!(client.say("get a\r\ntouch a 5\r\n"), "END\r\nNOT_FOUND\r\n");
+    assert_eq!(
+        client.say("set b 0 -1 1\r\nx\r\nget b\r\n"),
+        "STORED\r\nEND\r\n"
+    );
+}
+
+#[test]
+fn a_delayed_flush_takes_what_is_there_when_it_comes() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    assert_eq!(
+        client.say("set a 0 0 1\r\nx\r\nflush_all 5\r\nget a\r\n"),
+        "STORED\r\nOK\r\nVALUE a 0 1\r\nx\r\nEND\r\n"
+    );
+    client.now_s = NOW_S + 5;
+    assert_eq!(client.say("get a\r\n"), "END\r\n");
+}
+
+#[test]
+fn a_key_that_is_too_long_takes_back_what_its_line_has_brought() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    client.say("set a 0 0 1\r\nx\r\n");
+    let line = format!("get a {} a\r\nget a\r\n", "k".repeat(251));
+    assert_eq!(
+        client.say(&line),
+        "CLIENT_ERROR bad command line format\r\nVALUE a 0 1\r\nx\r\nEND\r\n"
+    );
+}
+
+#[test]
+fn a_line_of_keys_may_be_of_any_length_and_no_other_line_may() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    client.say("set a 0 0 1\r\nx\r\n");
+    let keys = "a none ".repeat(20_000);
+    let answer = client.say(&format!("get {keys}\r\nversion\r\n"));
+    assert_eq!(answer.matches("VALUE a 0 1\r\nx\r\n").count(), 20_000);
+    assert!(answer.ends_with("END\r\nVERSION 1.6.18\r\n"));
+    client.say(&"x".repeat(3000));
+    assert!(client.closed);
+}
+
+#[test]
+fn a_value_that_is_too_large_is_passed_over_and_the_old_one_goes() {
+    let engine = Plain::new(100);
+    let limits = Limits {
+        item_bytes: 100,
+        ..Limits::default()
+    };
+    let mut client = Client::with(&engine, limits, Access::Open);
+    client.say("set a 0 0 1\r\nx\r\n");
+    let answer = client.say(&format!(
+        "set a 0 0 200\r\n{}\r\nget a\r\n",
+        "y".repeat(200)
+    ));
+    assert_eq!(answer, "SERVER_ERROR object too large for cache\r\nEND\r\n");
+    assert_eq!(client.say("set b 0 0 100\r\n"), "");
+    assert_eq!(
+        client.wanted,
+        "set b 0 0 100\r\n".len() + 102,
+        "the caller is not told how much room it needs"
+    );
+}
+
+#[test]
+fn a_number_that_gets_shorter_keeps_its_length() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    client.say("set n 0 0 2\r\n10\r\n");
+    assert_eq!(
+        client.say("decr n 1\r\nget n\r\n"),
+        "9\r\nVALUE n 0 2\r\n9 \r\nEND\r\n"
+    );
+    assert_eq!(client.say("incr n 18446744073709551615\r\n"), "8\r\n");
+    assert_eq!(client.say("decr n 100\r\n"), "0\r\n");
+    client.say("set n 0 0 1\r\nx\r\n");
+    assert_eq!(
+        client.say("incr n 1\r\n"),
+        "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n"
+    );
+}
+
+#[test]
+fn nothing_is_done_before_the_token_is_shown() {
+    let engine = Plain::new(1 << 20);
+    let access = Access::Token {
+        user: None,
+        token: "secret".into(),
+    };
+    let mut client = Client::with(&engine, Limits::default(), access);
+    assert_eq!(
+        client.say("get a\r\nmn\r\n"),
+        "CLIENT_ERROR unauthenticated\r\nCLIENT_ERROR unauthenticated\r\n"
+    );
+    assert_eq!(
+        client.say("set x 0 0 8\r\nme wrong\r\n"),
+        "CLIENT_ERROR authentication failure\r\n"
+    );
+    assert_eq!(
+        client.say("set x 0 0 9\r\nme secret\r\nmn\r\n"),
+        "STORED\r\nMN\r\n"
+    );
+    assert_eq!(client.counts().auth_errors, 1);
+}
+
+#[test]
+fn a_dump_shows_every_item() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    for at in 0..500 {
+        client.say(&format!("set key/{at} 0 0 1\r\nx\r\n"));
+    }
+    let dump = client.say("lru_crawler metadump all\r\nmn\r\n");
+    assert_eq!(dump.matches("key=key%2F").count(), 500);
+    assert!(dump.ends_with("END\r\nMN\r\n"));
+}
+
+#[test]
+fn the_counts_tell_what_happened() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    client.say("set a 0 0 1\r\n1\r\nget a b\r\nincr a 1\r\ndelete b\r\ntouch a 0\r\ncas a 0 0 1 999\r\n1\r\n");
+    let counts = client.counts();
+    assert_eq!(
+        (counts.cmd_get, counts.get_hits, counts.get_misses),
+        (2, 1, 1)
+    );
+    assert_eq!(
+        (counts.cmd_set, counts.incr_hits, counts.delete_misses),
+        (2, 1, 1)
+    );
+    assert_eq!((counts.touch_hits, counts.cas_badval), (1, 1));
+    client.say("get a\r\n");
+    let stats = client.say("stats\r\n");
+    assert!(
+        stats.contains("STAT get_hits 1\r\n") && stats.ends_with("END\r\n"),
+        "{stats}"
+    );
+}

@@ -331,3 +331,44 @@ fn the_newer_of_two_with_the_same_name_stays() {
     connection.send(reply(200, &[], "newer"));
     says(&client.read(), "newer");
 }
+
+#[test]
+fn one_that_joins_again_while_a_request_is_under_way_gets_the_next() {
+    let edge = edge_with(1, "max_connections = 1");
+    let (_control, _) = upgrade(&edge, &CONTROL);
+    let (mut connection, head) = upgrade(&edge, &REQUESTS);
+    assert_eq!(head.status, 101);
+    let mut client = edge.client();
+    client.send_request("GET", "/slow", &[], "");
+    assert_eq!(connection.read_bytes(9), b"GET /slow");
+    let (_newer, head) = upgrade(&edge, &CONTROL);
+    assert_eq!(head.status, 101);
+    let (mut second, head) = upgrade(&edge, &REQUESTS);
+    assert_eq!(head.status, 101);
+    connection.send(reply(200, &[], "slow"));
+    says(&client.read(), "slow");
+    // The older self's connection is of no use any more.
+    connection.read_to_end();
+    let mut client = edge.client();
+    client.send_request("GET", "/next", &[], "");
+    assert_eq!(second.read_bytes(9), b"GET /next");
+    second.send(reply(200, &[], "next"));
+    says(&client.read(), "next");
+}
+
+#[test]
+fn checks_leave_back_ends_that_joined_alone() {
+    let listed = named("listed");
+    let edge = edge_with(
+        1,
+        &format!(
+            "servers = [{:?}]\n[pool.app.health]\npath = \"/\"\ninterval = \"100ms\"\nfall = 1",
+            listed.server()
+        ),
+    );
+    let (_control, head) = upgrade(&edge, &CONTROL);
+    assert_eq!(head.status, 101);
+    edge.wait_for_output("join:by-hand has joined");
+    listed.wait_for(listed.count() + 5);
+    assert!(!edge.output().contains("server is down"));
+}

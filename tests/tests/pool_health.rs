@@ -2,9 +2,9 @@
 
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use forebay_tests::{Config, Connection, Forebay, Origin, PhpFpm, Request, reply};
+use forebay_tests::{Config, Connection, Event, Forebay, Origin, PhpFpm, Request, reply};
 
 use crate::common::eventually;
 
@@ -136,4 +136,49 @@ fn php_fpm_is_asked_by_its_ping_page() {
     forebay.wait_for_output("server is down");
     fpm.restart();
     forebay.wait_for_output("server is up again");
+}
+
+/// Answers when it is let, and counts what it works on at once.
+fn slow(let_go: &Event, most: &Arc<AtomicUsize>) -> Origin {
+    let (let_go, most, now) = (let_go.clone(), Arc::clone(most), AtomicUsize::new(0));
+    Origin::start(move |_: &Request, connection: &mut Connection| {
+        most.fetch_max(now.fetch_add(1, SeqCst) + 1, SeqCst);
+        let_go.wait();
+        now.fetch_sub(1, SeqCst);
+        connection.send(reply(200, &["Cache-Control: no-store"], "done"));
+    })
+}
+
+#[test]
+fn check_is_not_one_request_more_than_a_server_takes() {
+    let (let_go, most) = (Event::new("let go"), Arc::new(AtomicUsize::new(0)));
+    let origin = slow(&let_go, &most);
+    let well = Arc::new(AtomicBool::new(true));
+    let other = server("other", &well);
+    // The other one, of another pool, tells that time has passed.
+    let config = checked(&[&origin.server()], &["path = \"/health\""])
+        .set("pool.app.health", "timeout = \"20s\"")
+        .set("pool.app", "max_connections = 1")
+        .set("pool.other", &format!("servers = [{:?}]", other.server()))
+        .set("pool.other.health", "path = \"/health\"")
+        .set("pool.other.health", "interval = \"100ms\"")
+        .set("site.app", "hosts = [\"*\"]")
+        .set("site.app", "pool = \"app\"");
+    let forebay = Forebay::start(&config);
+    let mut clients: Vec<_> = (0..3).map(|_| forebay.client()).collect();
+    for client in &mut clients {
+        client.send_request("GET", "/", &[], "");
+    }
+    origin.wait_for(1);
+    other.wait_for(other.count() + 10);
+    assert_eq!(most.load(SeqCst), 1);
+    let_go.set();
+    for client in &mut clients {
+        assert_eq!(client.read().status, 200);
+    }
+    eventually(|| {
+        let requests = origin.requests();
+        requests.iter().any(|request| request.target == "/health")
+    });
+    assert_eq!(most.load(SeqCst), 1);
 }

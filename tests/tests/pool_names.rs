@@ -97,3 +97,65 @@ fn service_is_the_servers_that_its_records_name() {
     dns.set("_http._tcp.app.internal", 1, &[to(10, &spare)]);
     eventually(|| names() == ["spare"]);
 }
+
+#[test]
+fn servers_of_a_service_go_with_it() {
+    let origin = |name: &'static str| {
+        Origin::start(move |_: &Request, connection: &mut Connection| {
+            connection.send(reply(200, &["Cache-Control: no-store"], name));
+        })
+    };
+    let (of_service, listed) = (origin("of the service"), origin("listed"));
+    let server = of_service.server();
+    let port = server.rsplit(':').next().unwrap().parse().unwrap();
+    let dns = Dns::start();
+    // The name is the address, so that the file may list the very same server.
+    let host = "127.0.0.1";
+    dns.set(host, 60, &[Record::A(Ipv4Addr::LOCALHOST)]);
+    dns.set(
+        "_http._tcp.app.internal",
+        60,
+        &[Record::Srv(0, 1, port, host.into())],
+    );
+    let forebay = Forebay::start(&config(&dns, "srv:_http._tcp.app.internal"));
+    let reload_to = |server: &str| {
+        forebay.write_config(&config(&dns, server).text());
+        assert_eq!(forebay.admin("POST", "/reload").status, 200);
+    };
+    assert_eq!(forebay.get("/").text(), "of the service");
+    reload_to(&listed.server());
+    for _ in 0..4 {
+        assert_eq!(forebay.get("/").text(), "listed");
+    }
+    reload_to("srv:_http._tcp.app.internal");
+    assert_eq!(forebay.get("/").text(), "of the service");
+    reload_to(&server);
+    for _ in 0..4 {
+        assert_eq!(
+            forebay.get("/").text(),
+            "of the service",
+            "it is listed now"
+        );
+    }
+}
+
+#[test]
+fn service_itself_is_not_checked_but_its_servers_are() {
+    let origin = Origin::fixed(reply(200, &["Cache-Control: no-store"], "well"));
+    let server = origin.server();
+    let port = server.rsplit(':').next().unwrap().parse().unwrap();
+    let dns = Dns::start();
+    dns.set("host.internal", 60, &[Record::A(Ipv4Addr::LOCALHOST)]);
+    dns.set(
+        "_http._tcp.app.internal",
+        60,
+        &[Record::Srv(0, 1, port, "host.internal".into())],
+    );
+    let checked = config(&dns, "srv:_http._tcp.app.internal")
+        .set("pool.app.health", "path = \"/health\"")
+        .set("pool.app.health", "interval = \"100ms\"")
+        .set("pool.app.health", "fall = 1");
+    let forebay = Forebay::start(&checked);
+    origin.wait_for(5);
+    assert!(!forebay.output().contains("server is down"));
+}

@@ -216,3 +216,101 @@ fn real_client_speaks_the_proxy_protocol() {
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&curl.stdout), "127.0.0.1");
 }
+
+#[test]
+fn limited_server_with_tls_answers_whatever_worker_a_request_comes_by() {
+    let origin = secure(&["shop.example"]);
+    let config = origin
+        .config(&["verify = false", "name = \"shop.example\""])
+        .cache("pass = true")
+        .set("server", "workers = 4")
+        .set("pool.app", "max_connections = 1")
+        .set("pool.app", "response_head_timeout = \"5s\"");
+    let forebay = Forebay::start(&config);
+    for n in 0..30 {
+        assert_eq!(forebay.get(&format!("/{n}")).status, 200, "request {n}");
+    }
+}
+
+#[track_caller]
+fn reload(forebay: &Forebay, config: &Config) {
+    forebay.write_config(&config.text());
+    assert_eq!(forebay.admin("POST", "/reload").status, 200);
+}
+
+#[test]
+fn reload_that_brings_the_proxy_protocol_holds_for_the_next_request() {
+    let origin = Origin::raw(|connection: &mut Connection| {
+        let Ok(first) = connection.read_bytes(5) else {
+            return;
+        };
+        let said = if first == b"PROXY" { "v1" } else { "plain" };
+        while connection.read_bytes(1).is_ok_and(|byte| byte != b"\n") {}
+        connection.send(reply(200, &["Cache-Control: no-store"], said));
+        connection.read_to_end();
+    });
+    let config = Config::to(&origin);
+    let forebay = Forebay::start(&config);
+    assert_eq!(forebay.get("/1").text(), "plain");
+    reload(&forebay, &config.set("pool.app", "proxy_protocol = \"v1\""));
+    assert_eq!(forebay.get("/2").text(), "v1");
+}
+
+#[test]
+fn reload_that_turns_tls_on_sends_nothing_in_the_clear_any_more() {
+    for limit in ["", "max_connections = 2"] {
+        // A greeting of TLS is no request, and stays unanswered.
+        let origin = Origin::raw(|connection: &mut Connection| {
+            while connection.request().is_ok() {
+                connection.send(reply(200, &["Cache-Control: no-store"], "clear"));
+            }
+        });
+        let config = Config::to(&origin).set("pool.app", limit);
+        let forebay = Forebay::start(&config);
+        assert_eq!(forebay.get("/1").status, 200);
+        let tls = config
+            .set("pool.app.tls", "verify = false")
+            .set("pool.app", "connect_timeout = \"200ms\"");
+        reload(&forebay, &tls);
+        assert!(forebay.get("/2").status >= 500);
+        assert_eq!(origin.count(), 1);
+    }
+}
+
+#[test]
+fn reload_whose_certificates_cannot_be_read_is_refused_and_changes_nothing() {
+    let origin = secure(&["shop.example"]);
+    let name = "name = \"shop.example\"";
+    let forebay = Forebay::start(&origin.config(&[&origin.authorities(), name]));
+    assert_eq!(forebay.get("/1").status, 200);
+    for (authorities, why) in [
+        ("/nowhere/ca.pem", "[pool.app.tls]: /nowhere/ca.pem: "),
+        ("/dev/null", "[pool.app.tls]: "),
+    ] {
+        let line = format!("authorities = {authorities:?}");
+        forebay.write_config(&origin.config(&[&line, name]).text());
+        let refused = forebay.admin("POST", "/reload");
+        assert_ne!(refused.status, 200, "{authorities}");
+        assert!(refused.text().contains(why), "{}", refused.text());
+        assert_eq!(forebay.get("/2").status, 200);
+    }
+    assert_eq!(
+        forebay.metric("forebay_config_generation"),
+        Some(1.0),
+        "none was taken"
+    );
+}
+
+#[test]
+fn start_without_the_certificates_says_which_are_missing() {
+    let config = Config::new(&["127.0.0.1:1"])
+        .set("pool.app.tls", "authorities = \"/nowhere/ca.pem\"")
+        .text();
+    let mut forebay = Forebay::spawn(&config, |file| {
+        let mut command = std::process::Command::new(forebay_tests::program::path());
+        command.arg("serve").arg("-c").arg(file);
+        command
+    });
+    assert!(!forebay.wait_exit().success());
+    forebay.wait_for_output("[pool.app.tls]: /nowhere/ca.pem: ");
+}

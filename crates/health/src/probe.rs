@@ -51,7 +51,8 @@ async fn send(stream: &mut Stream, mut bytes: &[u8]) -> Result<(), String> {
         let sent = sent.map_err(|error| format!("the request cannot be sent: {error}"))?;
         bytes = &bytes[sent..];
     }
-    Ok(())
+    let flushed = std::future::poll_fn(|cx| stream.poll_flush(cx)).await;
+    flushed.map_err(|error| format!("the request cannot be sent: {error}"))
 }
 
 async fn receive(

@@ -82,7 +82,8 @@ fn look(all: &All, pools: &[Arc<Pool>], now: Instant) {
         let Some(check) = &pool.settings.health else {
             continue;
         };
-        for server in pool.servers() {
+        // Back ends that dial in are there as long as their control connection is.
+        for server in pool.servers().into_iter().filter(|s| s.is_reached()) {
             let watched = all.entry(Arc::as_ptr(&server)).or_insert_with(|| Watched {
                 pool: Arc::clone(pool),
                 server,
@@ -128,14 +129,21 @@ async fn check(all: All, key: *const Server) {
     let Some(check) = pool.settings.health.clone() else {
         return;
     };
-    let result = probe(&pool, &server, &check).await;
+    // One that is working on as many requests as it may is left to them: their answers, and their
+    // failures, say how it is.
+    let result = match pool.place_for_check(&server) {
+        Some(_place) => Some(probe(&pool, &server, &check).await),
+        None => None,
+    };
     let mut all = all.borrow_mut();
     let Some(watched) = all.get_mut(&key) else {
         return;
     };
     watched.is_under_way = false;
     watched.due = Instant::now() + jittered(check.interval);
-    judge(watched, &check, result);
+    if let Some(result) = result {
+        judge(watched, &check, result);
+    }
 }
 
 fn judge(watched: &mut Watched, check: &HealthCheck, result: Result<(), String>) {

@@ -135,9 +135,15 @@ impl<'a> Attempts<'a> {
     where
         'a: 'f,
     {
+        let is_first = self.repeats == 0 && self.tried.is_empty();
+        let now_ms = if is_first {
+            fetch.now_ms
+        } else {
+            fetch.worker.now_ms()
+        };
         Ask {
             timeouts: &fetch.snapshot.settings.timeouts,
-            now_ms: fetch.now_ms,
+            now_ms,
             priority: fetch.service.priority,
             key: self.affinity.key,
             sticky: self.affinity.sticky,

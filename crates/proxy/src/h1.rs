@@ -153,7 +153,7 @@ impl H1 {
         } else {
             timeouts.keep_alive
         };
-        let (stream, timer, mut armed) = (&self.stream, &self.timer, false);
+        let (stream, timer, mut armed) = (&mut self.stream, &self.timer, false);
         let is_readable = std::future::poll_fn(|cx| {
             if let Poll::Ready(ready) = stream.poll_readable(cx) {
                 return Poll::Ready(ready.is_ok());

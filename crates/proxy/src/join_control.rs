@@ -1,7 +1,7 @@
 //! The control connection of a back end that has joined: it is in the pool while this lasts, and
 //! is told how many connections to have open, so that a burst finds them.
 
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::io::{self, IoSlice};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,8 +15,12 @@ use tokio::time::timeout;
 use crate::join_step::Joining;
 use crate::worker::Worker;
 
-/// How often it is looked how many connections are needed.
+/// How often it is looked how many connections are needed while requests wait for some.
 const LOOK: Duration = Duration::from_millis(20);
+/// The same while the back end works and nobody waits, and while it does not. Who begins to wait
+/// is told at once.
+const LOOK_BUSY: Duration = Duration::from_millis(100);
+const LOOK_IDLE: Duration = Duration::from_millis(500);
 /// Connections without a request that each back end has open, at least.
 const READY: usize = 8;
 /// How long the most requests at once are remembered: half of them is forgotten in it.
@@ -25,11 +29,20 @@ const MEMORY: Duration = Duration::from_secs(10);
 const PING: Duration = Duration::from_secs(PING_SECONDS);
 const SILENCE: Duration = Duration::from_secs(3 * PING_SECONDS);
 
+/// Why one is out after a reload.
+const NOT_LET: &str = "the configuration does not let it be there any more";
+
 /// Keeps the back end in its pool until it leaves, is lost, or may not be there any more.
 pub(crate) async fn run(worker: &Rc<Worker>, stream: Stream, joining: Joining) {
     let joined = &worker.shared.joined;
     let snapshot = worker.snapshot();
     let Some(pool) = joining.pool(&snapshot).map(Arc::clone) else {
+        // It was let in, and a reload has come in between.
+        tracing::info!(
+            "pool {}: {} is out: {NOT_LET}",
+            joining.pool,
+            joining.server
+        );
         return;
     };
     drop(snapshot);
@@ -87,30 +100,37 @@ impl Member<'_> {
     /// Says why it is over.
     async fn stay(&self, mut stream: Stream) -> &'static str {
         let (mut lines, mut demand) = (Lines::default(), Demand::default());
-        let (mut heard, mut said) = (Instant::now(), Instant::now());
+        // When the back end was heard, when something was said to it, and when we were told last that
+        // somebody waits.
+        let start = Instant::now();
+        let (mut heard, mut said, mut told) = (start, start, start);
         loop {
             if let Err(why) = self.may_stay() {
                 return why;
             }
-            let wanted = demand.wanted(self.look());
-            let line = match wanted {
-                Some(number) => Some(FromEdge::Connections(number)),
-                None if said.elapsed() >= PING => Some(FromEdge::Ping),
-                None => None,
-            };
-            if let Some(line) = line {
+            // From before the look on: who begins to wait after it is not missed.
+            let first_waits = self.pool.first_waits();
+            let look = self.look();
+            let ping = (said.elapsed() >= PING).then_some(FromEdge::Ping);
+            if let Some(line) = demand.wanted(look).map(FromEdge::Connections).or(ping) {
                 said = Instant::now();
                 if send(&mut stream, &line.line()).await.is_err() {
                     return "its control connection broke off";
                 }
             }
-            let mut leaving = false;
-            match timeout(LOOK, receive(&mut stream, &mut lines, &mut leaving)).await {
-                Err(_) if heard.elapsed() >= SILENCE => return "it does not answer",
-                Err(_) => {}
-                Ok(Ok(())) if leaving => return self.let_go(stream).await,
-                Ok(Ok(())) => heard = Instant::now(),
-                Ok(Err(_)) => return "its control connection has ended",
+            // Not told of every request that waits for a moment: each would be a look by each back end.
+            let listens = told.elapsed() >= LOOK;
+            let (pause, first_waits) = match listens {
+                true => (look.pause(), Some(first_waits)),
+                false => (LOOK, None),
+            };
+            match next(&mut stream, &mut lines, pause, first_waits).await {
+                Event::Nothing if heard.elapsed() >= SILENCE => return "it does not answer",
+                Event::Nothing => {}
+                Event::Waits => told = Instant::now(),
+                Event::Heard => heard = Instant::now(),
+                Event::Leaves => return self.let_go(stream).await,
+                Event::Ended => return "its control connection has ended",
             }
         }
     }
@@ -127,17 +147,17 @@ impl Member<'_> {
         }
         match self.joining.pool(&self.worker.snapshot()) {
             Some(_) => Ok(()),
-            None => Err("the configuration does not let it be there any more"),
+            None => Err(NOT_LET),
         }
     }
 
     fn look(&self) -> Look {
         let snapshot = self.worker.snapshot();
         let pool = self.joining.pool(&snapshot).unwrap_or(&self.pool);
-        let servers = pool.servers().len().max(1);
+        let servers = pool.len().max(1);
         Look {
             active: self.server.active() as usize,
-            waiting: (pool.figures().waiting as usize).div_ceil(servers),
+            waiting: pool.waiting().div_ceil(servers),
             most: self.joining.most(pool),
             limited: pool.settings.max_connections.is_some(),
             now: Instant::now(),
@@ -170,6 +190,17 @@ struct Look {
     /// The pool says how many.
     limited: bool,
     now: Instant,
+}
+
+impl Look {
+    /// How long until the next one.
+    fn pause(&self) -> Duration {
+        match (self.waiting, self.active) {
+            (0, 0) => LOOK_IDLE,
+            (0, _) => LOOK_BUSY,
+            _ => LOOK,
+        }
+    }
 }
 
 /// How many connections a back end should have open.
@@ -218,6 +249,42 @@ async fn send(stream: &mut Stream, line: &str) -> io::Result<()> {
         Ok(())
     };
     timeout(PING, sending).await?
+}
+
+/// What a pause ended with.
+enum Event {
+    Nothing,
+    /// Somebody waits for a server, and nobody did before.
+    Waits,
+    Heard,
+    Leaves,
+    Ended,
+}
+
+/// Passes the time until the next look.
+async fn next(
+    stream: &mut Stream,
+    lines: &mut Lines,
+    pause: Duration,
+    first_waits: Option<impl Future<Output = ()>>,
+) -> Event {
+    let mut leaves = false;
+    let waits = async {
+        match first_waits {
+            Some(first_waits) => first_waits.await,
+            None => pending().await,
+        }
+    };
+    let received = tokio::select! {
+        received = timeout(pause, receive(stream, lines, &mut leaves)) => received,
+        () = waits => return Event::Waits,
+    };
+    match received {
+        Err(_) => Event::Nothing,
+        Ok(Ok(())) if leaves => Event::Leaves,
+        Ok(Ok(())) => Event::Heard,
+        Ok(Err(_)) => Event::Ended,
+    }
 }
 
 /// Waits for something of the back end; given up, nothing is lost.
@@ -296,6 +363,15 @@ mod tests {
             demand.wanted(look(0, 500, true, Instant::now())),
             Some(READY)
         );
+    }
+
+    #[test]
+    fn it_is_looked_often_only_while_somebody_waits() {
+        let idle = look(0, 100, false, Instant::now());
+        let busy = Look { active: 3, ..idle };
+        let waiting = Look { waiting: 1, ..busy };
+        let pauses = [idle, busy, waiting].map(|look| look.pause());
+        assert_eq!(pauses, [LOOK_IDLE, LOOK_BUSY, LOOK]);
     }
 
     #[test]

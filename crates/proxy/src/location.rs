@@ -254,7 +254,7 @@ mod tests {
             service: Service::default(),
             paths: vec![rule(posted), rule(glob("/a/*")), rule(glob("/b"))],
         });
-        let pools = Pools::new(&settings.pools, None);
+        let pools = Pools::new(forebay_upstream::Prepared::default(), None);
         let locations = Locations::new(&settings, &pools, None);
         let fields = Fields::default();
         for (method, target, number) in [

@@ -3,7 +3,7 @@
 
 use std::io::{self, IoSlice};
 use std::ops::Range;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use forebay_cgi::fastcgi::{MOST_STDIN_BYTES, write_stdin_head};
 use forebay_http::chunked::{self, ChunkError, Decoder, Event};
@@ -227,6 +227,7 @@ impl Outgoing {
             self.sent += written - of_staged;
             self.total += written as u64;
         }
+        ready!(stream.poll_flush(cx))?;
         self.staged.clear();
         (self.staged_at, self.sent) = (0, 0);
         if self.opened {

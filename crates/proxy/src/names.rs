@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use forebay_config::settings::ServerAddress;
 use forebay_names::{Names, Service};
-use forebay_upstream::{Name, NewServer, Owner, Pool, Server};
+use forebay_upstream::{MemberState, Name, NewServer, Owner, Pool, Server};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -83,6 +83,8 @@ struct Known {
 }
 
 struct Entry {
+    /// The pool with the settings of the last answer.
+    pool: Arc<Pool>,
     server: Arc<Server>,
     due: Instant,
     is_failing: bool,
@@ -142,7 +144,17 @@ impl Known {
                 }
             }
         }
-        self.entries.retain(|key, _| there.contains(key));
+        self.entries.retain(|key, entry| {
+            let stays = there.contains(key);
+            if !stays {
+                // The service is gone, and with it the servers it stood for.
+                entry
+                    .members
+                    .iter()
+                    .for_each(|gone| remove(&entry.pool, gone));
+            }
+            stays
+        });
         let mut failed = Vec::new();
         while let Some(done) = questions.join_next().await {
             if let Ok((pool, server, answer)) = done {
@@ -153,14 +165,16 @@ impl Known {
     }
 
     /// Takes an answer over. Returns what failed.
-    fn take(&mut self, pool: &Pool, server: Arc<Server>, answer: Answer) -> Option<String> {
+    fn take(&mut self, pool: &Arc<Pool>, server: Arc<Server>, answer: Answer) -> Option<String> {
         let key = Arc::as_ptr(&server) as usize;
         let entry = self.entries.entry(key).or_insert_with(|| Entry {
+            pool: Arc::clone(pool),
             server,
             due: Instant::now(),
             is_failing: false,
             members: Vec::new(),
         });
+        entry.pool = Arc::clone(pool);
         let server = &entry.server;
         let (holds, error) = match answer {
             Answer::Addresses(found, holds) => {
@@ -262,7 +276,17 @@ fn replace(pool: &Pool, template: &Server, members: &mut Vec<Arc<Server>>, found
         .iter()
         .filter(|member| !stay.iter().any(|stays| Arc::ptr_eq(stays, member)))
     {
-        pool.remove(gone);
+        remove(pool, gone);
     }
     *members = stay;
+}
+
+/// Takes a server out that stood in for a service, unless it is listed by now.
+fn remove(pool: &Pool, server: &Arc<Server>) {
+    let is_ours = |member: &MemberState| {
+        Arc::ptr_eq(&member.server, server) && member.owner == Owner::Program
+    };
+    if pool.members().iter().any(is_ours) {
+        pool.remove(server);
+    }
 }

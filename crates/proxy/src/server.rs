@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  start: bind ─▶ snapshot ─▶ threads ─▶ listeners handed out
-//!  reload: bind what is new ─▶ swap the snapshot ─▶ let go what is old
+//!  reload: read files, bind what is new ─▶ swap the snapshot ─▶ let go what is old
 //!  drain: stop accepting ─▶ end idle connections ─▶ wait ─▶ threads end
 //! ```
 
@@ -20,7 +20,7 @@ use forebay_cache::purge::BanLine;
 use forebay_config::Settings;
 use forebay_config::settings::ListenAddress;
 use forebay_stats::{Counter, Gauges, Registry};
-use forebay_upstream::{MemberState, Order as ServerOrder, Owner, Pool};
+use forebay_upstream::{MemberState, Order as ServerOrder, Owner, Pool, Prepared};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
@@ -76,6 +76,8 @@ pub enum StartError {
     Listen(ListenAddress, io::Error),
     /// The access log could not be opened.
     AccessLog(io::Error),
+    /// What a pool needs for TLS with its servers could not be read.
+    Tls(String),
     /// No directory of the disk tier could be opened.
     Disk(io::Error),
     /// A thread could not be started.
@@ -89,6 +91,8 @@ pub enum ReloadError {
     Listen(ListenAddress, io::Error),
     /// The access log could not be opened.
     AccessLog(io::Error),
+    /// What a pool needs for TLS with its servers could not be read.
+    Tls(String),
 }
 
 /// How a drain ended.
@@ -217,6 +221,7 @@ impl Server {
     /// Binds the addresses and starts the workers. `inherited` sockets take the
     /// place of the addresses of the settings.
     pub fn start(settings: Settings, inherited: Vec<Inherited>) -> Result<Self, StartError> {
+        let prepared = Prepared::read(&settings.pools).map_err(StartError::Tls)?;
         let workers = settings.server.workers.max(1);
         let log = AccessLog::start(&settings.log).map_err(StartError::AccessLog)?;
         let from_outside = !inherited.is_empty();
@@ -230,7 +235,7 @@ impl Server {
         let cache = tier::open(&settings, &registry).map_err(StartError::Disk)?;
         let shared = Arc::new(Shared {
             cache,
-            snapshot: ArcSwap::from_pointee(Snapshot::new(settings, None)),
+            snapshot: ArcSwap::from_pointee(Snapshot::new(settings, prepared, None)),
             log: ArcSwap::new(log),
             generation: AtomicU64::new(1),
             registry,
@@ -442,13 +447,14 @@ impl Control {
         if settings.cache.disk != before.settings.cache.disk {
             warnings.push("cache.disk takes a restart to change".to_owned());
         }
+        let prepared = Prepared::read(&settings.pools).map_err(ReloadError::Tls)?;
         let new = self
             .bind_new(&settings)
             .map_err(|(address, error)| ReloadError::Listen(address, error))?;
         let log = self
             .reload_log(&settings, &before)
             .map_err(ReloadError::AccessLog)?;
-        let snapshot = Snapshot::new(settings, Some(&before));
+        let snapshot = Snapshot::new(settings, prepared, Some(&before));
         self.shared
             .cache
             .budget()
@@ -646,6 +652,7 @@ impl fmt::Display for StartError {
         match self {
             Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
             Self::AccessLog(error) => write!(f, "cannot open the access log: {error}"),
+            Self::Tls(why) => f.write_str(why),
             Self::Disk(error) => write!(f, "cannot open the disk tier: {error}"),
             Self::Thread(error) => write!(f, "cannot start a thread: {error}"),
         }
@@ -659,6 +666,7 @@ impl fmt::Display for ReloadError {
         match self {
             Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
             Self::AccessLog(error) => write!(f, "cannot open the access log: {error}"),
+            Self::Tls(why) => f.write_str(why),
         }
     }
 }

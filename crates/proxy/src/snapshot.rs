@@ -10,7 +10,7 @@ use forebay_cache::Limits as CacheLimits;
 use forebay_config::Settings;
 use forebay_config::settings::Policy;
 use forebay_http::head::HeadLimits;
-use forebay_upstream::Pools;
+use forebay_upstream::{Pools, Prepared};
 
 use crate::location::Locations;
 
@@ -53,8 +53,9 @@ impl std::ops::Deref for Held {
 }
 
 impl Snapshot {
-    pub(crate) fn new(settings: Settings, previous: Option<&Self>) -> Self {
-        let pools = Pools::new(&settings.pools, previous.map(|snapshot| &snapshot.pools));
+    /// `pools` were prepared of the same settings.
+    pub(crate) fn new(settings: Settings, pools: Prepared, previous: Option<&Self>) -> Self {
+        let pools = Pools::new(pools, previous.map(|snapshot| &snapshot.pools));
         let limits = &settings.limits;
         let mut snapshot = Self {
             request_limits: HeadLimits {
@@ -190,7 +191,8 @@ mod tests {
             site("deep", &["*.img.shop.example"], Vec::new()),
             site("exact", &["www.shop.example"], vec![rule]),
         ];
-        let snapshot = Snapshot::new(settings, None);
+        let pools = Prepared::read(&settings.pools).expect("no files to read");
+        let snapshot = Snapshot::new(settings, pools, None);
         let name = |host: &str| {
             snapshot
                 .site(host.as_bytes())

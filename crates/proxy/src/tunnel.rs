@@ -68,6 +68,9 @@ impl Way {
                     Poll::Pending => return Ok(false),
                 }
             }
+            if to.poll_flush(cx)?.is_pending() {
+                return Ok(false);
+            }
             if self.ended {
                 if !self.closed {
                     match to.poll_shutdown(cx) {

@@ -67,12 +67,14 @@ impl Session {
                     return read;
                 }
             }
-            would_block_is_fine(self.flush(wire))?;
+            // What came is read even where nothing can be sent any more: an answer may be among it.
+            let _ = self.flush(wire);
             self.receive(wire)?;
         }
     }
 
-    /// Takes plain bytes, and sends what the wire takes of them.
+    /// Takes plain bytes, and sends what the wire takes of them. They have left when [`Session::flush`]
+    /// says so.
     ///
     /// # Errors
     /// `WouldBlock` when so much waits already that nothing was taken.

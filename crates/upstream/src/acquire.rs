@@ -106,25 +106,47 @@ pub async fn acquire(
     ask: &Ask<'_>,
     tried: &mut Tried,
 ) -> Result<Connection, ConnectError> {
-    let mut error = None;
+    let mut ask = *ask;
+    let (mut error, mut empty_handed) = (None, 0);
     loop {
-        let place = match pool.take(local, ask, tried) {
+        let place = match pool.take(local, &ask, tried) {
             Taken::Place(place) => place,
             Taken::Wait(waiting) => {
                 let limit = pool.queue_timeout(ask.timeouts);
                 let granted = timeout(limit, waiting.granted()).await;
-                granted.map_err(|_| pool.queue_timed_out())??
+                let place = granted.map_err(|_| pool.queue_timed_out())??;
+                ask.now_ms = crate::unix_ms();
+                place
             }
             Taken::QueueFull => return Err(ConnectError::QueueFull),
             Taken::Nobody => return Err(error.unwrap_or(ConnectError::NoServer)),
         };
         let server = Arc::clone(place.server());
-        match connect(pool, local, ask, place).await {
+        match connect(pool, local, &ask, place).await {
             Ok(connection) => return Ok(connection),
-            Err(failure) => error = Some(failure),
+            // It is not asked again before it has opened another.
+            Err(Missed::None) if empty_handed < MOST_EMPTY_HANDED => {
+                empty_handed += 1;
+                continue;
+            }
+            Err(Missed::None) => error = Some(ConnectError::Unreachable),
+            Err(Missed::Failed(failure)) => error = Some(failure),
         }
+        ask.now_ms = crate::unix_ms();
         tried.add(&server);
     }
+}
+
+/// How often a request comes to servers whose connections have just ended until these count as
+/// tried. That many end at once only where something else is wrong.
+const MOST_EMPTY_HANDED: u32 = 16;
+
+/// Why a place brought no connection.
+enum Missed {
+    /// None could be opened.
+    Failed(ConnectError),
+    /// A server that opens them itself has closed those it had. It may do so at any time.
+    None,
 }
 
 /// A connection for a place: an idle one if there is one, else a new one.
@@ -133,11 +155,11 @@ async fn connect(
     local: &Local,
     ask: &Ask<'_>,
     mut place: Place,
-) -> Result<Connection, ConnectError> {
+) -> Result<Connection, Missed> {
     let server = place.server();
     let dialed_in = server.address().is_none();
     if (!ask.fresh || dialed_in)
-        && let Some(idle) = local.take(server, ask.now_ms)
+        && let Some(idle) = local.take(server, pool.way, ask.now_ms)
     {
         server.stats().request();
         place.takes_connection();
@@ -149,6 +171,9 @@ async fn connect(
             place,
         });
     }
+    if dialed_in {
+        return Err(Missed::None);
+    }
     if ask.fresh && server.shares_connections() {
         server.drop_shelved();
     }
@@ -156,14 +181,17 @@ async fn connect(
         .settings
         .connect_timeout
         .unwrap_or(ask.timeouts.connect);
-    match open(pool, server, limit, ask.ends.as_ref()).await {
+    let opened = open(pool, server, limit, ask.ends.as_ref()).await;
+    // What follows counts from here: opening may have taken long.
+    let now_ms = crate::unix_ms();
+    match opened {
         Ok(stream) => {
             server.stats().request();
             server.stats().connect();
             Ok(Connection {
                 stream,
                 reused: false,
-                opened_ms: ask.now_ms,
+                opened_ms: now_ms,
                 requests: 1,
                 place,
             })
@@ -173,12 +201,12 @@ async fn connect(
                 // That is the names' fault: it is asked as soon as it has an address.
                 ConnectError::Unresolved => server.stats().error(),
                 ConnectError::TimedOut => {
-                    pool.note_failure(server, ServerFailure::TimedOut, ask.now_ms);
+                    pool.note_failure(server, ServerFailure::TimedOut, now_ms);
                 }
-                _ => pool.note_failure(server, ServerFailure::Error, ask.now_ms),
+                _ => pool.note_failure(server, ServerFailure::Error, now_ms),
             }
             tracing::debug!(server = %server.label(), ?error, "no connection");
-            Err(error)
+            Err(Missed::Failed(error))
         }
     }
 }

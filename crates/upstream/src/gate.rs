@@ -3,7 +3,8 @@
 //! A place that comes free goes to the first of the highest class (first come, first served within a
 //! class), whatever server it is at. So that no class starves, one place of every eight goes to who
 //! has waited longest while requests of several classes wait. Requests that must go to one server
-//! (sticky ones) stand in a line of their own, and are compared with the others when it is free.
+//! (sticky ones) stand in a line of their own, and are compared with the others when it is free. Who
+//! cannot use the place that is free, because it was tried already, does not keep it from the next.
 
 use std::collections::BTreeMap;
 
@@ -100,17 +101,16 @@ impl<W> Lines<W> {
         left
     }
 
-    /// Those who might be next, the one whose turn it is first: the heads of all lines.
-    pub(crate) fn heads(&self) -> Vec<Head> {
+    /// Those who might be next, the one whose turn it is first: the head of each line for one
+    /// server, and the first `most` of those who take any.
+    pub(crate) fn next_ones(&self, most: usize) -> Vec<Head> {
         let oldest = self.given % TURN_OF_THE_OLDEST == TURN_OF_THE_OLDEST - 1;
         let pinned = self
             .pinned
             .iter()
             .map(|(server, line)| (Some(*server), line));
-        let lines = std::iter::once((None, &self.any)).chain(pinned);
-        let mut heads: Vec<Head> = lines
-            .filter_map(|(only, line)| line.head(only, oldest))
-            .collect();
+        let mut heads = self.any.first_few(oldest, most);
+        heads.extend(pinned.filter_map(|(only, line)| line.head(only, oldest)));
         heads.sort_by_key(|head| {
             let class = if oldest { 0 } else { head.class };
             (class, head.ticket)
@@ -190,6 +190,25 @@ impl<W> Line<W> {
         self.0.iter().all(BTreeMap::is_empty)
     }
 
+    /// The first of those who take any server, in no order.
+    fn first_few(&self, oldest: bool, most: usize) -> Vec<Head> {
+        let heads = self.0.iter().enumerate().flat_map(|(class, line)| {
+            let tickets = line.keys().take(most);
+            tickets.map(move |ticket| Head {
+                only: None,
+                class,
+                ticket: *ticket,
+            })
+        });
+        if !oldest {
+            return heads.take(most).collect();
+        }
+        let mut heads: Vec<Head> = heads.collect();
+        heads.sort_by_key(|head| head.ticket);
+        heads.truncate(most);
+        heads
+    }
+
     fn head(&self, only: Option<u64>, oldest: bool) -> Option<Head> {
         let firsts = self.0.iter().enumerate().filter_map(|(class, line)| {
             let (ticket, _) = line.first_key_value()?;
@@ -216,7 +235,7 @@ mod tests {
     use super::*;
 
     fn next(lines: &mut Lines<&'static str>) -> Option<&'static str> {
-        let head = lines.heads().first().copied()?;
+        let head = lines.next_ones(1).first().copied()?;
         lines.take(head)
     }
 
@@ -261,12 +280,31 @@ mod tests {
     }
 
     #[test]
+    fn the_next_ones_are_in_the_order_of_their_turns() {
+        let mut lines = Lines::default();
+        lines.push(Priority::Low, None, "low");
+        for name in ["one", "two", "three"] {
+            lines.push(Priority::Normal, None, name);
+        }
+        lines.push(Priority::High, Some(1), "for 1");
+        let names = |lines: &Lines<&'static str>, most| -> Vec<&'static str> {
+            let heads = lines.next_ones(most);
+            let names = heads.iter().filter_map(|head| lines.waiter(*head));
+            names.copied().collect()
+        };
+        assert_eq!(names(&lines, 2), ["for 1", "one", "two"]);
+        assert_eq!(names(&lines, 9), ["for 1", "one", "two", "three", "low"]);
+        lines.given = TURN_OF_THE_OLDEST - 1;
+        assert_eq!(names(&lines, 2), ["low", "one", "for 1"]);
+    }
+
+    #[test]
     fn lines_for_one_server_are_compared_with_the_others() {
         let mut lines = Lines::default();
         lines.push(Priority::Normal, Some(1), "for 1");
         lines.push(Priority::Normal, None, "any");
         lines.push(Priority::High, Some(2), "for 2");
-        let only: Vec<_> = lines.heads().iter().map(|head| head.only).collect();
+        let only: Vec<_> = lines.next_ones(9).iter().map(|head| head.only).collect();
         assert_eq!(only, [Some(2), Some(1), None]);
         assert_eq!(lines.head().map(|head| head.only), Some(None));
         let gone = lines.push(Priority::Normal, Some(1), "late for 1");

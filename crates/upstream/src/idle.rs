@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 
 use crate::balance::{View, mix};
 use crate::connection::Connection;
+use crate::open::Way;
 use crate::server::{Order, Server, ServerKind};
 use crate::stream::Stream;
 
@@ -46,6 +47,8 @@ pub(crate) struct IdleConnection {
     /// Requests it has carried.
     pub(crate) requests: u64,
     until_ms: u64,
+    /// How it was opened.
+    way: Way,
 }
 
 /// A server's idle connections, for all workers.
@@ -77,6 +80,11 @@ impl Default for Local {
 impl IdleConnection {
     fn is_good(&mut self, now_ms: u64) -> bool {
         self.until_ms > now_ms && !self.stream.has_news()
+    }
+
+    /// Whether a request of a pool that opens connections in this way may have it.
+    fn serves(&mut self, way: Way, now_ms: u64) -> bool {
+        self.way == way && self.is_good(now_ms)
     }
 }
 
@@ -116,7 +124,7 @@ impl Local {
         {
             return;
         }
-        let most = settings.idle_connections;
+        let (most, way) = (settings.idle_connections, connection.pool().way);
         let Connection {
             stream,
             opened_ms,
@@ -130,6 +138,7 @@ impl Local {
             opened_ms,
             requests,
             until_ms: now_ms.saturating_add(kept_ms),
+            way,
         };
         if server.shares_connections() {
             // It stands there before its place is free: who gets the place finds it.
@@ -165,16 +174,16 @@ impl Local {
         }
     }
 
-    /// A connection to `server` that is still good: the one used last.
-    pub(crate) fn take(&self, server: &Server, now_ms: u64) -> Option<IdleConnection> {
+    /// A connection to `server` that is still good, and was opened in this way: the one used last.
+    pub(crate) fn take(&self, server: &Server, way: Way, now_ms: u64) -> Option<IdleConnection> {
         if server.shares_connections() {
-            return server.unshelve(self.number, now_ms);
+            return server.unshelve(self.number, way, now_ms);
         }
         let mut map = self.by_server.borrow_mut();
         let own = map.get_mut(&server.id)?;
         while let Some(mut connection) = own.idle.pop() {
             self.count.set(self.count.get().saturating_sub(1));
-            if connection.is_good(now_ms) {
+            if connection.serves(way, now_ms) {
                 return Some(connection);
             }
         }
@@ -216,12 +225,19 @@ impl Local {
 
     /// Puts a connection that a server opened on its shelf.
     /// False: the server is gone.
-    pub(crate) fn shelve_new(&self, server: &Arc<Server>, stream: Stream, now_ms: u64) -> bool {
+    pub(crate) fn shelve_new(
+        &self,
+        server: &Arc<Server>,
+        way: Way,
+        stream: Stream,
+        now_ms: u64,
+    ) -> bool {
         let connection = IdleConnection {
             stream,
             opened_ms: now_ms,
             requests: 0,
             until_ms: u64::MAX,
+            way,
         };
         let shelved = server.shelve(connection, self.number, usize::MAX);
         if shelved {
@@ -253,7 +269,7 @@ impl Server {
     }
 
     /// Takes one from the shelf: the own worker's that was used last, else another worker's.
-    fn unshelve(&self, worker: u64, now_ms: u64) -> Option<IdleConnection> {
+    fn unshelve(&self, worker: u64, way: Way, now_ms: u64) -> Option<IdleConnection> {
         loop {
             let mut shelf = self.shelf.0.lock();
             let own = shelf.iter().rposition(|shelved| shelved.worker == worker);
@@ -263,7 +279,7 @@ impl Server {
                 worker: owner,
             } = shelf.swap_remove(found);
             drop(shelf);
-            if connection.is_good(now_ms) {
+            if connection.serves(way, now_ms) {
                 if owner == worker {
                     return Some(connection);
                 }
@@ -298,6 +314,15 @@ impl Server {
     pub(crate) fn drop_shelved(&self) {
         if self.shelf.0.lock().pop().is_some() {
             self.lose_connection();
+        }
+    }
+
+    /// The same where a new one would be one too many, beside those of the requests under way: a
+    /// server that serves one connection at a time would never come to it.
+    pub(crate) fn leave_room_for_connection(&self) {
+        let open = self.active().saturating_add(self.shelved() as u64);
+        if self.limit().is_some_and(|limit| open > limit) {
+            self.drop_shelved();
         }
     }
 

@@ -179,8 +179,13 @@ impl Members {
             .sum()
     }
 
-    /// One that is leaving and has requests under way, to be the same again.
+    /// One that is leaving and has requests under way, to be the same again. Not one that dials in:
+    /// what it may be asked is what connections it has opened, and those of its older self are not
+    /// the new one's.
     fn returning(&self, kind: &ServerKind) -> Option<Arc<Server>> {
+        if matches!(kind, ServerKind::DialedIn(_)) {
+            return None;
+        }
         let leaving = self.leaving.iter().filter_map(Weak::upgrade);
         leaving
             .into_iter()
@@ -377,7 +382,7 @@ impl Pool {
     /// with the event loop of the worker whose `local` it is; others take it over when they need it.
     pub fn supply(&self, local: &Local, server: &Arc<Server>, stream: Stream) {
         server.limit.fetch_add(1, Relaxed);
-        if local.shelve_new(server, stream, crate::unix_ms()) {
+        if local.shelve_new(server, self.way, stream, crate::unix_ms()) {
             self.core.dispatch();
         } else {
             server.lose_connection();

@@ -7,15 +7,35 @@
 use std::io::{self, IoSlice};
 use std::time::Duration;
 
-use forebay_config::settings::{ProxyProtocol, ServerAddress};
+use forebay_config::settings::{Pool as PoolSettings, ProxyProtocol, ServerAddress};
 use forebay_preface::{Ends, Version};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::{Instant, timeout_at};
 
 use crate::acquire::ConnectError;
 use crate::pool::Pool;
+use crate::secure::{Secure, number};
 use crate::server::{Server, ServerKind};
 use crate::stream::Stream;
+
+/// How connections of a pool come about, as a number made of the settings that say it. One of
+/// another number was opened before a reload that changed them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Way(u64);
+
+impl Way {
+    /// Of these settings, and of what their files hold.
+    pub(crate) fn of(settings: &PoolSettings, secure: Option<&Secure>) -> Self {
+        let PoolSettings {
+            protocol,
+            proxy_protocol,
+            tls,
+            ..
+        } = settings;
+        let said = format!("{protocol:?} {proxy_protocol:?} {tls:?}");
+        Self(number(&(said, secure.map(Secure::files))))
+    }
+}
 
 /// Opens a connection as one for a request is opened, for who asks on nobody's behalf.
 ///
@@ -90,7 +110,6 @@ async fn prepare(
     let Some(secure) = &pool.secure else {
         return Ok(stream);
     };
-    let secure = secure.as_ref().map_err(|_| ConnectError::Insecure)?;
     let shaken = timeout_at(until, secure.shake(stream, server.host())).await;
     let shaken = shaken.map_err(|_| ConnectError::TimedOut)?;
     shaken.map_err(|error| {

@@ -8,6 +8,8 @@ use arc_swap::ArcSwap;
 use forebay_config::settings::{Balance, Pool as PoolSettings, Timeouts};
 use forebay_stats::PoolSnapshot;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
 use crate::acquire::{Ask, ConnectError, Tried};
 use crate::balance::{By, Pick, Standing, View, pick, round_robin};
@@ -16,6 +18,7 @@ use crate::connection::{Place, ServerFailure};
 use crate::gate::Lines;
 use crate::idle::Local;
 use crate::members::{Changing, Member, Members};
+use crate::open::Way;
 use crate::passive::Circuit;
 use crate::queue::{Waiter, Waiting, Wants};
 use crate::secure::Secure;
@@ -29,8 +32,10 @@ pub struct Pool {
     pub name: String,
     /// Its settings.
     pub settings: PoolSettings,
-    /// How connections are encrypted, or why they cannot be.
-    pub(crate) secure: Option<Result<Secure, String>>,
+    /// How connections are encrypted.
+    pub(crate) secure: Option<Secure>,
+    /// How connections come about; those that came about in another way are of no use.
+    pub(crate) way: Way,
     pub(crate) core: Arc<Core>,
 }
 
@@ -45,6 +50,8 @@ pub(crate) struct Core {
     pub(crate) lines: Mutex<Lines<Waiter>>,
     /// How many wait, to be read without the lock.
     pub(crate) waiting: AtomicUsize,
+    /// Told when somebody waits and nobody did before.
+    pub(crate) first_waits: Notify,
     /// The virtual time of turns; see `balance::round_robin`.
     virtual_now: AtomicU64,
     pub(crate) budget: Budget,
@@ -84,6 +91,26 @@ impl Pool {
             .iter()
             .map(|member| Arc::clone(&member.server))
             .collect()
+    }
+
+    /// How many servers it has.
+    pub fn len(&self) -> usize {
+        self.core.members.load().list.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many requests wait for a place.
+    pub fn waiting(&self) -> usize {
+        self.core.waiting.load(Relaxed)
+    }
+
+    /// Ready when somebody waits and nobody did before, from this call on.
+    pub fn first_waits(&self) -> Notified<'_> {
+        self.core.first_waits.notified()
     }
 
     /// How long a request waits for a place at most.
@@ -369,6 +396,25 @@ impl Pool {
     pub(crate) fn count(self: &Arc<Self>, server: &Arc<Server>) -> Place {
         server.active.fetch_add(1, SeqCst);
         Place::counted(Arc::clone(self), Arc::clone(server))
+    }
+}
+
+/// A check's place at a server; free again when dropped.
+#[derive(Debug)]
+pub struct CheckPlace(#[expect(dead_code, reason = "held, not looked at")] Option<Place>);
+
+impl Pool {
+    /// A place for a check: where a server takes only so many requests at once, a check is one of
+    /// them, and its connection one of theirs. `None`: it is working on as many as it may.
+    pub fn place_for_check(self: &Arc<Self>, server: &Arc<Server>) -> Option<CheckPlace> {
+        if !server.is_limited() {
+            return Some(CheckPlace(None));
+        }
+        let lines = self.core.lines.lock();
+        let place = has_room(server).then(|| self.count(server))?;
+        drop(lines);
+        server.leave_room_for_connection();
+        Some(CheckPlace(Some(place)))
     }
 }
 

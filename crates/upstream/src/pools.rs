@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use forebay_config::settings::{OriginTls, Pool as PoolSettings};
+use forebay_config::settings::Pool as PoolSettings;
 use forebay_stats::{OriginSnapshot, PoolSnapshot};
 
+use crate::open::Way;
 use crate::pool::{Core, Pool};
 use crate::secure::Secure;
 
@@ -17,30 +18,59 @@ pub struct Pools {
     gone: BTreeMap<String, Weak<Core>>,
 }
 
-/// What connections of a pool are encrypted with. Blocks: files are read.
-fn secure(pool: &str, tls: &OriginTls) -> Result<Secure, String> {
-    Secure::new(tls).inspect_err(|why| {
-        tracing::error!("[pool.{pool}.tls]: {why}; its servers are not asked");
-    })
+/// The pools of a configuration before they are put in force: whatever may fail is done.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    by_name: BTreeMap<String, Settings>,
+}
+
+/// A pool's settings, with what its files hold.
+#[derive(Debug)]
+struct Settings {
+    pool: PoolSettings,
+    secure: Option<Secure>,
+    way: Way,
+}
+
+impl Prepared {
+    /// Reads the files that the settings name. Blocks.
+    ///
+    /// # Errors
+    /// One cannot be read or does not hold what it should; in words for the operator.
+    pub fn read(settings: &BTreeMap<String, PoolSettings>) -> Result<Self, String> {
+        let read = settings.iter().map(|(name, pool)| {
+            let secure = pool.tls.as_ref().map(Secure::new).transpose();
+            let secure = secure.map_err(|why| format!("[pool.{name}.tls]: {why}"))?;
+            let settings = Settings {
+                way: Way::of(pool, secure.as_ref()),
+                pool: pool.clone(),
+                secure,
+            };
+            Ok((name.clone(), settings))
+        });
+        let by_name = read.collect::<Result<_, String>>()?;
+        Ok(Self { by_name })
+    }
 }
 
 impl Pools {
-    /// The pools of `settings`. Pools that `previous` has stay what they are: with the servers of the
+    /// The pools of a configuration. Pools that `previous` has stay what they are: with the servers of the
     /// same address, their connections, figures and state, with who waits, and with servers that came
     /// by themselves. `previous` gives them over: from now on the new settings hold for them.
-    pub fn new(settings: &BTreeMap<String, PoolSettings>, previous: Option<&Self>) -> Self {
+    pub fn new(prepared: Prepared, previous: Option<&Self>) -> Self {
         let started_ms = previous.map_or(0, |_| crate::unix_ms());
-        let by_name = settings.iter().map(|(name, settings)| {
-            let known = previous.and_then(|pools| pools.core(name));
+        let by_name = prepared.by_name.into_iter().map(|(name, settings)| {
+            let known = previous.and_then(|pools| pools.core(&name));
             let core = known.unwrap_or_default();
-            core.configure(settings, started_ms);
+            core.configure(&settings.pool, started_ms);
             let pool = Pool {
                 name: name.clone(),
-                secure: settings.tls.as_ref().map(|tls| secure(name, tls)),
-                settings: settings.clone(),
+                settings: settings.pool,
+                secure: settings.secure,
+                way: settings.way,
                 core,
             };
-            (name.clone(), Arc::new(pool))
+            (name, Arc::new(pool))
         });
         let by_name: BTreeMap<_, _> = by_name.collect();
         let gone = previous.map(|pools| pools.without(&by_name));

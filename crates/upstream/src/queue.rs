@@ -14,6 +14,9 @@ use crate::members::Members;
 use crate::pool::{Chosen, Core, Pool, has_room};
 use crate::server::Order;
 
+/// So many who cannot use a place that is free are passed over for the next one who can.
+const LOOKED_AT: usize = 32;
+
 /// What the queue keeps of a request.
 #[derive(Debug)]
 pub(crate) struct Waiter {
@@ -78,6 +81,9 @@ impl Core {
             since_ms: crate::unix_ms(),
             sender,
         };
+        if lines.len() == 0 {
+            self.first_waits.notify_waiters();
+        }
         let ticket = lines.push(wants.priority, wants.only, waiter);
         self.waiting.store(lines.len(), SeqCst);
         Waiting {
@@ -136,17 +142,33 @@ fn serve(
     let now_ms = crate::unix_ms();
     if lines.has_pinned() {
         unpin_the_gone(lines, members);
-        let heads = lines.heads();
-        let found = heads.into_iter().find_map(|head| {
-            let place = place_for(lines, head, members, views, now_ms)?;
-            Some((head, place))
-        });
-        let (head, place) = found?;
-        return Some((lines.take(head)?, place));
+    } else {
+        let head = lines.head()?;
+        if let Some(place) = place_for(lines, head, members, views, now_ms) {
+            return Some((lines.take(head)?, place));
+        }
+        if takes_any(lines, head) {
+            return None;
+        }
     }
-    let head = lines.head()?;
-    let place = place_for(lines, head, members, views, now_ms)?;
-    Some((lines.take(head)?, place))
+    let mut is_full = false;
+    for head in lines.next_ones(LOOKED_AT) {
+        if is_full && head.only.is_none() {
+            continue;
+        }
+        if let Some(place) = place_for(lines, head, members, views, now_ms) {
+            return Some((lines.take(head)?, place));
+        }
+        is_full |= takes_any(lines, head);
+    }
+    None
+}
+
+/// Whether any server will do for this one: a place that it does not get is nobody's. Who has tried
+/// some waits for the others, and those behind may have the ones it tried.
+fn takes_any(lines: &Lines<Waiter>, head: Head) -> bool {
+    let tried_nobody = |waiter: &Waiter| waiter.tried.is_empty();
+    head.only.is_none() && lines.waiter(head).is_none_or(tried_nobody)
 }
 
 fn place_for(

@@ -1,6 +1,7 @@
 //! TLS to the servers of a pool: whom to trust, as whom to come, and the name that is asked for.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub(crate) struct Secure {
     config: Arc<ClientConfig>,
     /// The name asked for and verified, where it is not the server's own.
     name: Option<ServerName<'static>>,
+    /// Made of what the files hold.
+    files: u64,
 }
 
 impl Secure {
@@ -27,20 +30,26 @@ impl Secure {
         let authorities = settings.authorities.as_deref().map(file).transpose()?;
         let identity = settings.certificate.as_ref();
         let identity = identity.map(|(chain, key)| Ok::<_, String>((file(chain)?, file(key)?)));
-        let identity = identity.transpose()?;
+        let chain_and_key = identity.transpose()?;
         let trust = match (settings.verify, &authorities) {
             (false, _) => Trust::Anyone,
             (true, Some(pem)) => Trust::These(pem),
             (true, None) => Trust::System,
         };
-        let identity = identity
+        let identity = chain_and_key
             .as_ref()
             .map(|(chain, key)| Identity { chain, key });
         let name = settings.name.as_deref().map(server_name).transpose()?;
         Ok(Self {
             config: client_config(trust, identity, &[b"http/1.1"])?,
             name,
+            files: number(&(&authorities, &chain_and_key)),
         })
+    }
+
+    /// Another number when a file has changed.
+    pub(crate) fn files(&self) -> u64 {
+        self.files
     }
 
     /// Encrypts a connection to the server of this name or address.
@@ -55,6 +64,13 @@ impl Secure {
         let session = Session::client(Arc::clone(&self.config), name)?;
         stream.secure(Box::new(session)).await
     }
+}
+
+/// A number made of a value, the same in every process of this program.
+pub(crate) fn number(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn file(path: &Path) -> Result<Vec<u8>, String> {

@@ -118,6 +118,12 @@ impl Server {
         }
     }
 
+    /// Whether connections to it can be opened, for checks or requests: it neither opens them itself
+    /// nor stands for others.
+    pub fn is_reached(&self) -> bool {
+        self.address().is_some() && !self.stands_for_others()
+    }
+
     /// Its address, or its name, as text: for logs, figures and orders.
     pub fn label(&self) -> &Arc<str> {
         &self.label

@@ -71,13 +71,19 @@ impl Stream {
         self.plain.tcp()
     }
 
-    /// Ready when there may be something to read, or the peer has closed.
+    /// Ready when there may be something to read, or the peer has closed. What was written before
+    /// goes out meanwhile: the peer may wait for it.
     #[inline]
-    pub fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &self.tls {
-            Some(session) if session.has_plain() => Poll::Ready(Ok(())),
-            _ => self.plain.poll_readable(cx),
+    pub fn poll_readable(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let plain = &mut self.plain;
+        if let Some(session) = &mut self.tls {
+            // Where it cannot be sent, reading tells.
+            let _ = session.flush(&mut Wire { plain, cx });
+            if session.has_plain() {
+                return Poll::Ready(Ok(()));
+            }
         }
+        self.plain.poll_readable(cx)
     }
 
     /// Looks whether there is something to read, without taking it; an error when
@@ -100,7 +106,8 @@ impl Stream {
         }
     }
 
-    /// Writes from several slices at once; a single one takes the kernel's shorter way.
+    /// Writes from several slices at once; a single one takes the kernel's shorter way. With TLS some
+    /// of it may be left to [`Stream::poll_flush`].
     #[inline]
     pub fn poll_write(
         &mut self,
@@ -111,6 +118,16 @@ impl Stream {
         match &mut self.tls {
             None => plain.poll_write(cx, slices),
             Some(session) => polled(session.write(&mut Wire { plain, cx }, slices)),
+        }
+    }
+
+    /// Ready when the socket has taken all that was written.
+    #[inline]
+    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let plain = &mut self.plain;
+        match &mut self.tls {
+            None => Poll::Ready(Ok(())),
+            Some(session) => polled(session.flush(&mut Wire { plain, cx })),
         }
     }
 

@@ -272,12 +272,44 @@ fn a_server_that_returns_before_its_requests_have_ended_keeps_its_limit() {
         let other = Backend::start(Duration::ZERO);
         let second = pools(settings(&[&other]), Some(&first));
         // The pool is gone altogether for a while.
-        let third = Pools::new(&Default::default(), Some(&second));
+        let third = Pools::new(forebay_upstream::Prepared::default(), Some(&second));
         let fourth = pools(listed, Some(&third));
         let pool = fourth.get("app").unwrap();
         let mut waiting = Box::pin(get(pool, &local));
         assert!(futures_pending(&mut waiting).await);
         drop(connection);
         assert!(waiting.await.is_ok());
+    });
+}
+
+#[test]
+fn who_waits_for_the_other_server_does_not_keep_a_free_one_from_the_next() {
+    worker(async {
+        let (one, two) = (
+            Backend::start(Duration::ZERO),
+            Backend::start(Duration::ZERO),
+        );
+        let pool = pool(forebay_config::settings::Pool {
+            max_connections: Some(1),
+            ..settings(&[&one, &two])
+        });
+        let local = Local::default();
+        let first = get(&pool, &local).await.unwrap();
+        let second = get(&pool, &local).await.unwrap();
+        // It was at the first one's server before, and that did not answer it well.
+        let timeouts = timeouts();
+        let ask = ask(&timeouts);
+        let mut tried = Tried::default();
+        tried.add(first.server());
+        let wanted = Arc::clone(second.server());
+        let mut picky = Box::pin(acquire(&pool, &local, &ask, &mut tried));
+        let mut next = Box::pin(get(&pool, &local));
+        assert!(futures_pending(&mut picky).await && futures_pending(&mut next).await);
+        drop(first);
+        let third = next.await.unwrap();
+        assert!(futures_pending(&mut picky).await);
+        drop(second);
+        assert!(Arc::ptr_eq(picky.await.unwrap().server(), &wanted));
+        drop(third);
     });
 }

@@ -18,7 +18,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use forebay_config::settings::{
     Pool as PoolSettings, PoolServer, Priority, ServerAddress, Timeouts,
 };
-use forebay_upstream::{Ask, ConnectError, Connection, Local, Pool, Pools, Tried, acquire};
+use forebay_upstream::{
+    Ask, ConnectError, Connection, Local, Pool, Pools, Prepared, Tried, acquire,
+};
 
 /// A server that answers each byte with one, and counts.
 #[derive(Clone)]
@@ -123,7 +125,8 @@ pub fn settings(backends: &[&Backend]) -> PoolSettings {
 
 /// One pool, `app`.
 pub fn pools(settings: PoolSettings, before: Option<&Pools>) -> Pools {
-    Pools::new(&BTreeMap::from([("app".to_owned(), settings)]), before)
+    let settings = BTreeMap::from([("app".to_owned(), settings)]);
+    Pools::new(Prepared::read(&settings).unwrap(), before)
 }
 
 pub fn pool(settings: PoolSettings) -> Arc<Pool> {

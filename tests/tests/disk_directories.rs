@@ -78,6 +78,11 @@ fn objects_are_spread_over_the_directories_and_found_again() {
     let (origin, one, other) = (objects(), directory(), directory());
     let config = two(&origin, &one, &other);
     let mut forebay = Forebay::start(&config);
+    // One that is still being opened gets nothing.
+    eventually(|| {
+        let status = forebay.admin_json("GET", "/api/v1/status", "").text();
+        status.matches("\"ready\"").count() == 2
+    });
     fetch(&forebay, &TARGETS);
     wait_on_disk(&forebay, TARGETS.len());
     forebay.kill();

@@ -9,7 +9,7 @@ use forebay_tests::{Config, Event, Fault, Forebay, Origin, Strace};
 use rustix::process::Signal;
 use tempfile::TempDir;
 
-use crate::common::eventually;
+use crate::common::{eventually, eventually_within};
 use crate::disk::{self, at, directory, segments, wait_on_disk};
 use crate::disk_slow_purge::{gone, purge};
 use crate::disk_versions::{Versions, again, content, leave_memory, many, served, stored, version};
@@ -62,7 +62,7 @@ fn disk_that_is_full_in_the_middle_of_a_large_object_costs_only_its_place() {
     assert_eq!(stored(&forebay, small), Some(1));
     // There is room again.
     drop(disk);
-    eventually(|| {
+    eventually_within(Duration::from_secs(20), || {
         served(&forebay, target);
         stored(&forebay, target) == Some(1)
     });

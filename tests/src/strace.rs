@@ -30,7 +30,12 @@ pub enum Fault {
 pub struct Strace {
     child: Child,
     file: tempfile::NamedTempFile,
+    /// It makes calls fail.
+    fails: bool,
 }
+
+/// Without a call for so long the threads have nothing to do.
+const SILENCE: Duration = Duration::from_millis(300);
 
 impl Strace {
     /// Tampers with `calls` of the threads whose names begin with `threads`. Nothing, and a
@@ -66,6 +71,7 @@ impl Strace {
             std::thread::sleep(Duration::from_millis(5));
         };
         let file = tempfile::NamedTempFile::new().unwrap();
+        let fails = matches!(fault, Fault::Fails(..));
         let fault = match fault {
             Fault::Held => "delay_enter=600s".to_owned(),
             Fault::Late(late) => format!("delay_enter={}us", late.as_micros()),
@@ -99,7 +105,7 @@ impl Strace {
             assert!(Instant::now() < deadline, "strace does not attach");
             std::thread::sleep(Duration::from_millis(5));
         }
-        Some(Self { child, file })
+        Some(Self { child, file, fails })
     }
 
     /// The calls so far, one a line; the last may be under way.
@@ -122,8 +128,27 @@ impl Strace {
     }
 }
 
+impl Strace {
+    /// A call that is made to fail is another one in the meantime, which the system does not know:
+    /// left alone in its middle it would say so (ENOSYS), and no disk does.
+    fn wait_for_silence(&self) {
+        let deadline = Instant::now() + DEADLINE / 2;
+        let (mut seen, mut since) = (self.calls().len(), Instant::now());
+        while since.elapsed() < SILENCE && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+            let now = self.calls().len();
+            if now != seen {
+                (seen, since) = (now, Instant::now());
+            }
+        }
+    }
+}
+
 impl Drop for Strace {
     fn drop(&mut self) {
+        if self.fails && !std::thread::panicking() {
+            self.wait_for_silence();
+        }
         // What it holds is carried out, as if nobody had looked.
         let _ = self.child.kill();
         let _ = self.child.wait();

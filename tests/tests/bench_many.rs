@@ -67,7 +67,6 @@ fn ten_thousand_connections_cost_at_most_four_kib_each() {
     assert_eq!(phase.failed(None), 0, "{}", phase.0["tally"]["counts"]);
     // nginx has seen all of them, some perhaps before the load tester was told that they are open.
     assert!(phase.count("connects") <= MANY, "some were opened twice");
-    assert!(phase.count("succeeded") > 0);
     let each = many.saturating_sub(few) / (MANY - 10);
     assert!(each <= MOST_EACH, "{each} bytes a connection");
 }

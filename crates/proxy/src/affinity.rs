@@ -4,7 +4,6 @@
 use forebay_config::settings::{Balance, HashBy, Server, Sticky};
 use forebay_http::FieldId;
 use forebay_http::fields::Fields;
-use forebay_rules::access;
 use forebay_upstream::{Connection, Pool};
 
 use crate::forward::Peer;
@@ -64,10 +63,7 @@ fn client_behind(fields: &Fields, peer: &Peer, server: &Server) -> Option<String
     if !fields.has(FieldId::XForwardedFor) {
         return None;
     }
-    let own = peer.address.map(|peer| peer.ip());
-    let said = fields.all(FieldId::XForwardedFor);
-    let client = access::client(own, said, &server.trusted_proxies)?;
-    Some(client.to_string())
+    Some(peer.client(fields, server)?.to_string())
 }
 
 /// The value of a cookie of the request (RFC 6265 section 4.2).

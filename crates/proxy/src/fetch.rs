@@ -184,7 +184,10 @@ impl<'a> Attempts<'a> {
                 count_failure(fetch, connection, *failure, waited_us);
                 match failure {
                     // It has not begun with the request, whatever that was.
-                    OriginFailure::Overloaded => return self.again_elsewhere(fetch, talk),
+                    OriginFailure::Overloaded => {
+                        return self.may_send_again(fetch, talk)
+                            && self.given_on(fetch, connection, false);
+                    }
                     OriginFailure::TimedOut => RetryOn::Timeout,
                     OriginFailure::Invalid(_) => RetryOn::Invalid,
                     _ => RetryOn::Closed,
@@ -195,29 +198,22 @@ impl<'a> Attempts<'a> {
         if !fetch.pool.settings.retry_on.contains(&reason) || !self.may_repeat(fetch, talk) {
             return false;
         }
-        self.tried.add(connection.server());
         // A process that has died is replaced, and that is waited for: once, for it may have been
         // this request that it died of.
         let comes = reason == RetryOn::Closed && fetch.pool.servers_come() && !self.succeeded;
         self.succeeded |= comes;
-        let again = (comes || fetch.pool.has_other(&self.tried, now.unix_ms))
-            && fetch.pool.may_repeat(now.unix_ms);
-        if again {
-            self.repeat(fetch, connection);
-        }
-        again
+        self.given_on(fetch, connection, comes)
     }
 
-    /// The same for a request that the server did not take.
-    fn again_elsewhere(&mut self, fetch: &Fetch<'_>, talk: &Talk<'_, '_>) -> bool {
-        let connection = talk.origin.connection();
+    /// Gives the request to another server, if there is one, or one `comes` that is waited for, and
+    /// the pool's budget allows it.
+    fn given_on(&mut self, fetch: &Fetch<'_>, failed: &Connection, comes: bool) -> bool {
         let now_ms = fetch.worker.now_ms();
-        self.tried.add(connection.server());
-        let again = self.may_send_again(fetch, talk)
-            && fetch.pool.has_other(&self.tried, now_ms)
-            && fetch.pool.may_repeat(now_ms);
+        self.tried.add(failed.server());
+        let again =
+            (comes || fetch.pool.has_other(&self.tried, now_ms)) && fetch.pool.may_repeat(now_ms);
         if again {
-            self.repeat(fetch, connection);
+            self.repeat(fetch, failed);
         }
         again
     }

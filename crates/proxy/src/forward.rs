@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use forebay_config::settings::{Forwarded, HostSent, Server, ServerAddress};
 use forebay_http::fields::{FieldId, Fields, set, write_line};
 use forebay_http::{Method, negotiate};
+use forebay_rules::access;
 use forebay_upstream::{Connection, Ends};
 
 use crate::snapshot::Snapshot;
@@ -39,6 +40,13 @@ impl Peer {
             ends: Some(ends),
             ..Self::new(Some(ends.source))
         }
+    }
+
+    /// Who the client is: itself, or whom trusted proxies before us speak for.
+    pub(crate) fn client(&self, fields: &Fields, server: &Server) -> Option<IpAddr> {
+        let own = self.address.map(|peer| peer.ip());
+        let said = fields.all(FieldId::XForwardedFor);
+        access::client(own, said, &server.trusted_proxies)
     }
 
     /// Whether what it says of other clients is believed.

@@ -6,7 +6,7 @@ use forebay_http::cache_control::RequestDirectives;
 use forebay_http::fields::{FieldId, each_member, set};
 use forebay_http::uri::{self, Target};
 use forebay_http::{Method, query};
-use forebay_rules::access;
+
 use forebay_rules::when::Asked;
 
 use crate::failure::Refused;
@@ -144,17 +144,11 @@ impl Request {
 
     /// What path rules look at.
     pub(crate) fn asked<'a>(&'a self, snapshot: &Snapshot, peer: &Peer) -> Asked<'a> {
-        let forwarded = self.head.fields.all(FieldId::XForwardedFor);
-        let trusted = &snapshot.settings.server.trusted_proxies;
-        let address = peer.address.map(|peer| peer.ip());
         Asked {
             method: self.head.method.as_bytes(),
             target: &self.target,
             fields: &self.head.fields,
-            client: match self.head.fields.has(FieldId::XForwardedFor) {
-                true => access::client(address, forwarded, trusted),
-                false => address,
-            },
+            client: peer.client(&self.head.fields, &snapshot.settings.server),
         }
     }
 

@@ -109,16 +109,19 @@ pub(crate) fn key_part(text: &str) -> Result<KeyPart, Refused> {
         (_, Some(("cookie", name))) => Err(Refused::new(format!(
             "`{name}` is not the name of a cookie"
         ))),
-        (_, Some((kind, name))) => Err(Refused {
-            message: format!("unknown part of a key `{text}`"),
-            suggestion: nearest(kind, ["header", "cookie"])
+        _ => Err(unknown_part(text, ["host", "path", "query"])),
+    }
+}
+
+/// What is no part of a key: neither `header:NAME`, `cookie:NAME` nor one of `words`.
+fn unknown_part(text: &str, words: [&'static str; 3]) -> Refused {
+    Refused {
+        message: format!("unknown part of a key `{text}`"),
+        suggestion: match text.split_once(':') {
+            Some((kind, name)) => nearest(kind, ["header", "cookie"])
                 .map(|kind| format!("did you mean `{kind}:{name}`?")),
-        }),
-        (_, None) => Err(Refused {
-            message: format!("unknown part of a key `{text}`"),
-            suggestion: nearest(text, ["host", "path", "query"])
-                .map(|part| format!("did you mean `{part}`?")),
-        }),
+            None => nearest(text, words).map(|part| format!("did you mean `{part}`?")),
+        },
     }
 }
 

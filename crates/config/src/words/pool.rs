@@ -10,7 +10,7 @@ use crate::nearest::nearest;
 use crate::reference::{Given, Row};
 use crate::settings::{HashBy, RetryOn};
 
-use super::{field_name, is_token};
+use super::{field_name, is_token, unknown_part};
 
 /// A part of the key of `balance = "hash"`.
 pub(crate) fn hash_by(text: &str) -> Result<HashBy, Refused> {
@@ -22,16 +22,7 @@ pub(crate) fn hash_by(text: &str) -> Result<HashBy, Refused> {
             field_name(name).map(|name| HashBy::Header(name.to_lowercase()))
         }
         (_, Some(("cookie", name))) => cookie_name(name).map(HashBy::Cookie),
-        (_, Some((kind, name))) => Err(Refused {
-            message: format!("unknown part of a key `{text}`"),
-            suggestion: nearest(kind, ["header", "cookie"])
-                .map(|kind| format!("did you mean `{kind}:{name}`?")),
-        }),
-        (_, None) => Err(Refused {
-            message: format!("unknown part of a key `{text}`"),
-            suggestion: nearest(text, ["url", "path", "client"])
-                .map(|part| format!("did you mean `{part}`?")),
-        }),
+        _ => Err(unknown_part(text, ["url", "path", "client"])),
     }
 }
 

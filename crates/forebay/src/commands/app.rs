@@ -7,7 +7,7 @@ use crate::exit::Outcome;
 use crate::out;
 
 use super::client::Client;
-use super::show;
+use super::show::{self, text};
 
 /// Runs the command.
 ///
@@ -80,8 +80,4 @@ fn process(process: &Value) -> String {
         show::seconds(number("uptime_s")),
         text(&process["address"]),
     )
-}
-
-fn text(value: &Value) -> String {
-    show::plain(value.as_str().unwrap_or("–"))
 }

@@ -7,7 +7,7 @@ use crate::exit::Outcome;
 use crate::out;
 
 use super::client::{Client, query};
-use super::show;
+use super::show::{self, text};
 
 /// Runs `forebay inspect`.
 ///
@@ -57,10 +57,6 @@ pub(crate) fn bans(args: &BansArgs) -> Outcome {
         ));
     }
     Ok(())
-}
-
-fn text(value: &Value) -> String {
-    show::plain(value.as_str().unwrap_or("–"))
 }
 
 fn list(value: &Value) -> String {

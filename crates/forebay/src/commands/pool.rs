@@ -8,7 +8,7 @@ use crate::exit::Outcome;
 use crate::out;
 
 use super::client::Client;
-use super::show;
+use super::show::{self, text};
 
 /// Runs the command.
 ///
@@ -123,8 +123,4 @@ fn row(server: &Value) -> String {
         show::micros(number("p99_us")),
         text(&server["server"]),
     )
-}
-
-fn text(value: &Value) -> String {
-    show::plain(value.as_str().unwrap_or("–"))
 }

@@ -1,4 +1,6 @@
-//! Quantities for a person's eyes.
+//! Quantities and texts for a person's eyes.
+
+use serde_json::Value;
 
 /// `1 234 567`
 pub(crate) fn count(number: u64) -> String {
@@ -57,6 +59,11 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
         .collect()
+}
+
+/// A text of an answer, safe to print; `–` where it is none.
+pub(crate) fn text(value: &Value) -> String {
+    plain(value.as_str().unwrap_or("–"))
 }
 
 #[cfg(test)]

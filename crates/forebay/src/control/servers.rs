@@ -153,32 +153,37 @@ fn check(pool: &Pool, order: &ServerOrder) -> Result<(), Problem> {
 }
 
 fn carry_out(pool: &Pool, order: &ServerOrder) -> Result<(), Problem> {
-    check(pool, order)?;
-    match &order.act {
-        ServerAct::Add(share) => add(pool, order, share)?,
-        ServerAct::Remove => {
-            let server = find(pool, &order.server)?;
-            if order.keep {
-                pool.remove_for_good(&server);
-            } else {
-                pool.remove(&server);
-            }
-        }
-        ServerAct::Drain => pool.set_order(&*find(pool, &order.server)?, Order::Drain),
-        ServerAct::Down => pool.set_order(&*find(pool, &order.server)?, Order::Down),
-        ServerAct::Up => pool.set_order(&*find(pool, &order.server)?, Order::Up),
-        ServerAct::Set(share) => {
-            let server = find(pool, &order.server)?;
-            if let Some(weight) = share.weight {
-                pool.set_weight(&server, weight);
-            }
-            if let Some(most) = share.max_connections {
-                pool.set_max_connections(&server, limit(most));
-            }
-        }
+    if let ServerAct::Add(share) = &order.act {
+        add(pool, order, share)?;
+    } else {
+        change(pool, &*find(pool, &order.server)?, order);
     }
     tracing::info!("pool {}: {} {}", pool.name, said(&order.act), order.server);
     Ok(())
+}
+
+/// Changes a server that is in the pool.
+fn change(pool: &Pool, server: &Server, order: &ServerOrder) {
+    match &order.act {
+        ServerAct::Add(_) => {}
+        ServerAct::Remove if order.keep => {
+            pool.remove_for_good(server);
+        }
+        ServerAct::Remove => {
+            pool.remove(server);
+        }
+        ServerAct::Drain => pool.set_order(server, Order::Drain),
+        ServerAct::Down => pool.set_order(server, Order::Down),
+        ServerAct::Up => pool.set_order(server, Order::Up),
+        ServerAct::Set(share) => {
+            if let Some(weight) = share.weight {
+                pool.set_weight(server, weight);
+            }
+            if let Some(most) = share.max_connections {
+                pool.set_max_connections(server, limit(most));
+            }
+        }
+    }
 }
 
 fn add(pool: &Pool, order: &ServerOrder, share: &Share) -> Result<(), Problem> {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use forebay_cgi::script::Script;
 use forebay_config::settings::{Protocol, Service};
 use forebay_http::FieldId;
-use forebay_rules::{Subject, access};
+use forebay_rules::Subject;
 use forebay_upstream::Pool;
 
 use super::{Spool, is_script_path, scripts};
@@ -100,10 +100,9 @@ impl<C: Client> Exchange<'_, C> {
         if !fields.has(FieldId::XForwardedFor) {
             return None;
         }
-        let peer = self.peer.address.map(|peer| peer.ip());
-        let trusted = &self.snapshot.settings.server.trusted_proxies;
-        access::client(peer, fields.all(FieldId::XForwardedFor), trusted)
-            .filter(|client| Some(*client) != peer.map(|ip| ip.to_canonical()))
+        let own = self.peer.address.map(|peer| peer.ip().to_canonical());
+        let client = self.peer.client(fields, &self.snapshot.settings.server);
+        client.filter(|client| Some(*client) != own)
     }
 
     fn own_params(&self, client: Option<IpAddr>) -> Vec<(Box<str>, Vec<u8>)> {

@@ -71,9 +71,7 @@ impl<C: Client> Exchange<'_, C> {
     fn known(&self) -> Known {
         let fields = &self.request.head.fields;
         let server = &self.snapshot.settings.server;
-        let peer = self.peer.address.map(|peer| peer.ip());
-        let forwarded = fields.all(FieldId::XForwardedFor);
-        let client = access::client(peer, forwarded, &server.trusted_proxies);
+        let client = self.peer.client(fields, server);
         let proto = fields.get(FieldId::XForwardedProto);
         Known {
             client,

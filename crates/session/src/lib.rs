@@ -5,6 +5,7 @@
 //! connection's first bytes. Pure: it knows neither sockets nor clocks. The answers are those of
 //! memcached 1.6.
 
+mod backend;
 mod binary;
 mod connection;
 mod counts;
@@ -20,6 +21,7 @@ mod stats;
 mod text;
 mod tyrant;
 
+pub use backend::{Backend, Calls, Clients, Progress, Traffic};
 pub use connection::{Connection, State, Taken};
 pub use counts::{Counts, Figures};
 pub use decide::{Change, Reply, Source, decide};

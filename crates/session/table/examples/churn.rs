@@ -52,6 +52,7 @@ fn write(table: &Table, key: &[u8], now_s: u32, value: &[u8], dice: u32) -> Resu
         },
         marks: Marks::NONE,
         cas: None,
+        read: false,
     };
     let change = if dice < 10 {
         Change::Remove

@@ -56,6 +56,7 @@ fn table(memory_bytes: u64, scan: bool) -> Result<(f64, u64), Refused> {
             expires_s: 0,
             marks: Marks::NONE,
             cas: None,
+            read: false,
         };
         table.update(&key, 1, |_, _| (Change::Put(put), ()))?;
         Ok(false)

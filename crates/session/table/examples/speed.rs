@@ -114,6 +114,7 @@ fn put(table: &Table, key: &[u8], value: &[u8]) -> Result<(), Refused> {
         expires_s: 0,
         marks: Marks::NONE,
         cas: None,
+        read: false,
     };
     table
         .update(key, 1, |_, _| (Change::Put(put), ()))

@@ -28,14 +28,21 @@ impl Shard {
         match change {
             Change::Keep | Change::Put(_) => {}
             Change::Read => self.note_read(found, now.now_s),
-            Change::Touch { expires_s } => {
+            Change::Head {
+                expires_s,
+                marks,
+                read,
+                renumber,
+            } => {
                 header.expires_s = *expires_s;
-                header.last_read_s = now.now_s;
-                header.bits |= HOT | READ;
-                self.change(now, key, found, &header);
-            }
-            Change::Mark(marks) => {
                 header.marks = marks.0;
+                if *read {
+                    header.last_read_s = now.now_s;
+                    header.bits |= HOT | READ;
+                }
+                if *renumber {
+                    header.cas = self.next_cas(now);
+                }
                 self.change(now, key, found, &header);
             }
             Change::Remove => {
@@ -59,11 +66,6 @@ impl Shard {
             Body::Parts(parts) => NewValue::Parts(parts),
             Body::Scratch => NewValue::Parts(&whole),
             Body::Elsewhere(place) => NewValue::Elsewhere(place),
-            // Looked for again: making room for others may have taken it.
-            Body::Kept => match self.find_live(now, key, hash) {
-                Some(found) => return Ok(self.keep_value(now, key, &found, put)),
-                None => NewValue::Parts(&[]),
-            },
         };
         let new = New {
             value,
@@ -71,22 +73,11 @@ impl Shard {
             expires_s: put.expires_s,
             marks: put.marks,
             cas: put.cas,
-            bits: 0,
+            bits: if put.read { READ } else { 0 },
             last_read_s: now.now_s,
             era: now.era,
             restored: false,
         };
         self.put(now, key, hash, &new, insist)
-    }
-
-    /// Writes all but the value anew.
-    fn keep_value(&mut self, now: Now<'_>, key: &[u8], found: &Found, put: &Put<'_>) -> u64 {
-        let mut header = found.header;
-        header.flags = put.flags;
-        header.expires_s = put.expires_s;
-        header.marks = put.marks.0;
-        header.cas = put.cas.unwrap_or_else(|| self.next_cas(now));
-        self.change(now, key, found, &header);
-        header.cas
     }
 }

@@ -10,6 +10,10 @@ pub struct Figures {
     pub items: u64,
     /// Their keys and values in memory, in bytes.
     pub payload_bytes: u64,
+    /// Values that are not in memory.
+    pub elsewhere_items: u64,
+    /// Their bytes.
+    pub elsewhere_bytes: u64,
     /// What is taken of the budget, in bytes.
     pub used_bytes: u64,
     /// The budget.
@@ -43,6 +47,8 @@ impl Figures {
         let in_segments = shard.segments.iter().map(|segment| &*segment.bytes);
         self.items += shard.index.items() as u64;
         self.payload_bytes += counts.payload;
+        self.elsewhere_items += counts.elsewhere_items;
+        self.elsewhere_bytes += counts.elsewhere;
         self.segment_bytes += in_segments.chain(shard.spare.as_deref()).fold(0, bytes);
         self.index_bytes += shard.index.bytes();
         self.large_values += shard.larges.count() as u64;

@@ -21,6 +21,21 @@ pub struct Item<'a> {
     pub was_read: bool,
     /// How many clears there had been when it was written; see [`crate::Table::clear`].
     pub era: u32,
+    /// Which of the records that a journal has of it is the valid one: they differ in this where
+    /// they do not differ in `cas`. It counts to 7, and from 0 again.
+    pub copy: u8,
+}
+
+impl Item<'_> {
+    /// The number of the record that takes this one's place.
+    #[must_use]
+    pub fn next_copy(&self) -> u8 {
+        next_copy(self.copy)
+    }
+}
+
+pub(crate) fn next_copy(copy: u8) -> u8 {
+    (copy + 1) & 7
 }
 
 /// A value.
@@ -32,7 +47,24 @@ pub enum Value<'a> {
     Elsewhere(Place),
 }
 
-/// Where a value lies that is not in memory. Opaque to the table.
+impl Value<'_> {
+    /// Its length in bytes, wherever it lies.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Here(bytes) => bytes.len(),
+            Self::Elsewhere(place) => place.1 as usize,
+        }
+    }
+
+    /// Whether it has no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Where a value lies that is not in memory, opaque to the table, and its length in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(pub u64, pub u32);
 
@@ -74,13 +106,18 @@ pub enum Change<'v> {
     Keep,
     /// Nothing, but it was read: what [`crate::Table::read`] does.
     Read,
-    /// It ends at another second, and counts as read.
-    Touch {
-        /// 0 means never.
+    /// Its value stays, and what stands beside it becomes this.
+    Head {
+        /// The second it ends; 0 means never.
         expires_s: u32,
+        /// Its marks from now on.
+        marks: Marks,
+        /// It counts as read.
+        read: bool,
+        /// It gets the table's next `cas`: it was written. Not for a value elsewhere, whose
+        /// record has the old one.
+        renumber: bool,
     },
-    /// Other marks, and the same `cas`.
-    Mark(Marks),
     /// It is written.
     Put(Put<'v>),
     /// It goes.
@@ -101,6 +138,8 @@ pub struct Put<'v> {
     /// A `cas` that the client wants to see; `None`: the table's next. One that is given is not
     /// compared with any other.
     pub cas: Option<u64>,
+    /// It counts as read.
+    pub read: bool,
 }
 
 /// The value of an item to be written.
@@ -110,8 +149,6 @@ pub enum Body<'v> {
     Parts(&'v [&'v [u8]]),
     /// What the caller left in the scratch buffer.
     Scratch,
-    /// The value that is there; none is an empty one.
-    Kept,
     /// A value that lies elsewhere.
     Elsewhere(Place),
 }

@@ -12,8 +12,18 @@ const KEY_MOST: usize = 16 << 10;
 pub enum Full {
     /// Items that were not read for long make room.
     Evict,
+    /// Values that were not read for long leave memory, if the journal says where they can be
+    /// found; keys and headers stay. When nothing else is left, it is refused.
+    Spill,
     /// It is refused; nothing goes before its time.
     Refuse,
+}
+
+impl Full {
+    /// Whether room is made at the cost of what was not read for long.
+    pub(crate) fn makes_room(self) -> bool {
+        self != Self::Refuse
+    }
 }
 
 /// What a table is made with. What does not fit together is corrected, never an error:

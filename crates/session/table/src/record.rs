@@ -1,6 +1,7 @@
 //! An item's record in a segment: a header of fixed size, the key, the body.
 
 use crate::index::UNIT;
+use crate::item::Item;
 
 /// A header's bytes.
 pub(crate) const HEADER: usize = 34;
@@ -16,8 +17,11 @@ pub(crate) const LARGE: u8 = 8;
 /// The body is a place that only the table's owner understands.
 pub(crate) const ELSEWHERE: u8 = 16;
 
-/// A large value's number, as a body.
-pub(crate) const LARGE_BODY: usize = 4;
+/// Above these bits: which copy of its journal's is the valid one.
+const COPY_SHIFT: u8 = 5;
+
+/// A large value's number, as a body; the rest is room for the place that may follow it.
+pub(crate) const LARGE_BODY: usize = ELSEWHERE_BODY;
 /// A place elsewhere, as a body.
 pub(crate) const ELSEWHERE_BODY: usize = 12;
 
@@ -28,7 +32,7 @@ const BITS: usize = 33;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) cas: u64,
-    /// The value's length wherever it lies; 0 for one elsewhere.
+    /// The value's length wherever it lies.
     pub(crate) value_len: u32,
     pub(crate) flags: u32,
     /// 0: never.
@@ -99,6 +103,17 @@ impl Header {
         self.expires_s != 0 && self.expires_s <= now_s
     }
 
+    /// See [`crate::Item::copy`].
+    pub(crate) fn copy(&self) -> u8 {
+        self.bits >> COPY_SHIFT
+    }
+
+    /// The same with another copy number.
+    pub(crate) fn with_copy(self, copy: u8) -> Self {
+        let bits = self.bits & ((1 << COPY_SHIFT) - 1) | copy << COPY_SHIFT;
+        Self { bits, ..self }
+    }
+
     /// The body's bytes in the segment.
     pub(crate) fn body_len(&self) -> usize {
         if self.has(LARGE) {
@@ -120,10 +135,24 @@ impl Header {
         usize::from(self.units) * UNIT
     }
 
-    /// The bytes of key and value, wherever the latter lies in memory.
+    /// The bytes of key and value that are in memory.
     pub(crate) fn payload(&self) -> u64 {
-        u64::from(self.key_len) + u64::from(self.value_len)
+        u64::from(self.key_len) + u64::from(self.value_len) - self.elsewhere()
     }
+
+    /// The bytes of the value that are not.
+    pub(crate) fn elsewhere(&self) -> u64 {
+        match self.has(ELSEWHERE) {
+            true => self.value_len.into(),
+            false => 0,
+        }
+    }
+}
+
+/// The bits that say of an item what is known of it beside its value.
+pub(crate) fn bits_of(item: &Item<'_>) -> u8 {
+    let read = if item.was_read { READ } else { 0 };
+    read | item.copy << COPY_SHIFT
 }
 
 /// What a record of these lengths takes, in whole units.

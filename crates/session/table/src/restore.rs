@@ -73,7 +73,7 @@ impl Shard {
             expires_s: item.expires_s,
             marks: item.marks,
             cas: Some(item.cas),
-            bits: if item.was_read { record::READ } else { 0 },
+            bits: record::bits_of(item),
             last_read_s: item.last_read_s,
             era: item.era,
             restored: true,

@@ -8,7 +8,6 @@
 use std::mem;
 
 use crate::index::{At, Index, SEGMENTS, UNIT};
-use crate::options::Full;
 use crate::record::{DEAD, Header};
 use crate::segment::Segment;
 use crate::shard::{Now, Shard, Shared};
@@ -33,9 +32,13 @@ impl Shard {
                 continue;
             }
             let segment = now.shared.options.segment_bytes as u64;
+            if self.stuck_s == Some(now.now_s) {
+                return Err(Short::Full(segment));
+            }
             self.may_take(now, 2 * segment, insist)?;
             rounds -= 1;
             if rounds == 0 {
+                self.stuck_s = Some(now.now_s);
                 return Err(Short::Full(segment));
             }
             let Some(rest) = self.tidy_or_evict(now, 0)? else {
@@ -85,8 +88,8 @@ impl Shard {
     /// Whether this shard may make room at its own items' cost; not while it has less than its
     /// share, for then it is for others to give.
     fn may_take(&self, now: Now<'_>, bytes: u64, insist: bool) -> Result<(), Short> {
-        let evicts = now.shared.options.full == Full::Evict;
-        if evicts && !insist && self.held + bytes <= now.shared.share() {
+        let makes_room = now.shared.options.full.makes_room();
+        if makes_room && !insist && self.held + bytes <= now.shared.share() {
             return Err(Short::Poor(bytes));
         }
         Ok(())
@@ -96,15 +99,19 @@ impl Shard {
     /// if one is left, or else evicts. Eviction stops early once `enough` bytes fit the budget,
     /// if that is not 0.
     fn tidy_or_evict(&mut self, now: Now<'_>, enough: u64) -> Result<Option<Box<[u8]>>, Short> {
-        let evicts = now.shared.options.full == Full::Evict;
+        let makes_room = now.shared.options.full.makes_room();
         let segment = now.shared.options.segment_bytes;
         // At most five bytes are moved to gain one. Were it three, a full table of small items
         // would hold 3 % fewer of them. Where writes are refused, it may be thirty.
-        let worth = if evicts { segment / 6 } else { segment / 32 };
+        let worth = if makes_room {
+            segment / 6
+        } else {
+            segment / 32
+        };
         if let Some(number) = self.most_dead(worth) {
             return Ok(self.evacuate(now, number));
         }
-        if evicts {
+        if makes_room {
             self.sweep(now, enough);
             return Ok(None);
         }

@@ -95,6 +95,13 @@ impl Segment {
         self.heed(header);
     }
 
+    /// The header at `at` changed, and its body to one that is not longer.
+    pub(crate) fn rewrite_body(&mut self, at: usize, header: &Header, body: &[u8]) {
+        header.write(&mut self.bytes, at);
+        let to = at + HEADER + usize::from(header.key_len);
+        self.bytes[to..to + body.len()].copy_from_slice(body);
+    }
+
     /// What lies at `at` is of no item any more.
     pub(crate) fn bury(&mut self, at: usize, header: &Header) {
         let buried = Header {

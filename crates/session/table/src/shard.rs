@@ -54,6 +54,8 @@ pub(crate) struct Now<'s> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) payload: u64,
+    pub(crate) elsewhere: u64,
+    pub(crate) elsewhere_items: u64,
     pub(crate) evicted: u64,
     pub(crate) evicted_unread: u64,
     pub(crate) expired: u64,
@@ -61,6 +63,22 @@ pub(crate) struct Counts {
     pub(crate) cleared: u64,
     pub(crate) moved_bytes: u64,
     pub(crate) refused: u64,
+}
+
+impl Counts {
+    /// An item of this header is there.
+    pub(crate) fn add(&mut self, header: &Header) {
+        self.payload += header.payload();
+        self.elsewhere += header.elsewhere();
+        self.elsewhere_items += u64::from(header.has(ELSEWHERE));
+    }
+
+    /// It is no longer.
+    pub(crate) fn remove(&mut self, header: &Header) {
+        self.payload -= header.payload();
+        self.elsewhere -= header.elsewhere();
+        self.elsewhere_items -= u64::from(header.has(ELSEWHERE));
+    }
 }
 
 /// An item that was found.
@@ -87,6 +105,8 @@ pub(crate) struct Shard {
     pub(crate) hand: Hand,
     pub(crate) upkept: u32,
     pub(crate) cas: u64,
+    /// The second in which no room could be made: it is not tried again before the next.
+    pub(crate) stuck_s: Option<u32>,
     pub(crate) counts: Counts,
 }
 
@@ -105,6 +125,7 @@ impl Shard {
             hand: Hand::default(),
             upkept: 0,
             cas: 0,
+            stuck_s: None,
             counts: Counts::default(),
         };
         let index_bytes = shard.index.bytes();
@@ -153,12 +174,13 @@ impl Shard {
             last_read_s: header.last_read_s,
             was_read: header.has(READ),
             era: header.era,
+            copy: header.copy(),
         }
     }
 
     fn value<'a>(&'a self, header: &Header, body: &'a [u8]) -> Value<'a> {
         match body {
-            [a, b, c, d] if header.has(LARGE) => {
+            [a, b, c, d, ..] if header.has(LARGE) => {
                 Value::Here(self.larges.get(u32::from_le_bytes([*a, *b, *c, *d])))
             }
             [a, b, c, d, e, f, g, h, i, j, k, l] if header.has(ELSEWHERE) => {
@@ -225,7 +247,7 @@ impl Shard {
 
     /// The record at `at` is of no item any more; the index knows it already.
     pub(crate) fn bury(&mut self, shared: &Shared, at: At, header: &Header) {
-        self.counts.payload -= header.payload();
+        self.counts.remove(header);
         self.drop_large(shared, at, header);
         self.segment(at).bury(at.offset, header);
     }

@@ -2,7 +2,6 @@
 //! another with less is in need.
 
 use crate::item::Refused;
-use crate::options::Full;
 use crate::room::Short;
 use crate::shard::{Now, Shard};
 use crate::table::Table;
@@ -22,7 +21,7 @@ impl Table {
             done = write(shard, true);
         }
         if let Err(Short::Full(bytes)) = done
-            && self.shared.options.full == Full::Evict
+            && self.shared.options.full.makes_room()
         {
             self.others_give(shard.number, now, bytes, 0);
             done = write(shard, true);

@@ -84,7 +84,8 @@ impl Shard {
         let len = ready.header.value_len as usize;
         self.reserve(now, large::charge(len), insist)?;
         let number = self.larges.add(LargeValue::of(parts, len));
-        let done = self.place(now, ready, &[&number.to_le_bytes()], insist);
+        let body = encode(Place(number.into(), 0));
+        let done = self.place(now, ready, &[&body], insist);
         if done.is_err() {
             let bytes = self.larges.remove(number);
             self.give_back(now.shared, bytes);
@@ -95,7 +96,7 @@ impl Shard {
     fn header_of(&self, now: Now<'_>, key: &[u8], new: &New<'_>) -> Result<Header, Short> {
         let options = &now.shared.options;
         let (value_len, kind) = match new.value {
-            NewValue::Elsewhere(_) => (0, ELSEWHERE),
+            NewValue::Elsewhere(place) => (place.1 as usize, ELSEWHERE),
             NewValue::Parts(parts) => {
                 let sum = |sum: usize, part: &&[u8]| sum.checked_add(part.len());
                 let len = parts.iter().try_fold(0, sum).ok_or(Short::TooLarge)?;
@@ -142,7 +143,7 @@ impl Shard {
         if ready.numbered {
             ready.header.cas = self.next_cas(now);
         }
-        self.counts.payload += ready.header.payload();
+        self.counts.add(&ready.header);
         Ok(match old {
             Some(old) if old.header.takes() >= needs => self.overwrite(now, &old, &ready, body),
             old => self.add(now, old, &ready, body),
@@ -157,7 +158,7 @@ impl Shard {
         ready: &Ready<'_>,
         body: &[&[u8]],
     ) -> (At, Header) {
-        self.counts.payload -= old.header.payload();
+        self.counts.remove(&old.header);
         self.drop_large(now.shared, old.at, &old.header);
         let header = Header {
             units: old.header.units,
@@ -196,7 +197,11 @@ impl Shard {
         let segment = self.segment(found.at);
         segment.rewrite(found.at.offset, header);
         if let Some(journal) = &now.shared.journal {
-            journal.changed(self.number, key, &self.item(found.at, header));
+            let item = self.item(found.at, header);
+            match header.cas == found.header.cas {
+                true => journal.changed(self.number, key, &item),
+                false => journal.put(self.number, key, &item),
+            }
         }
     }
 
@@ -235,7 +240,7 @@ impl Shard {
     }
 }
 
-fn encode(Place(a, b): Place) -> [u8; record::ELSEWHERE_BODY] {
+pub(crate) fn encode(Place(a, b): Place) -> [u8; record::ELSEWHERE_BODY] {
     let mut out = [0; record::ELSEWHERE_BODY];
     out[..8].copy_from_slice(&a.to_le_bytes());
     out[8..].copy_from_slice(&b.to_le_bytes());

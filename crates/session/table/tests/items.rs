@@ -4,9 +4,9 @@
 
 mod common;
 
-use common::{get, options, put, put_of, remove};
+use common::{get, mark, options, put, put_of, remove, touch};
 use forebay_table::{
-    Body, Change, Cursor, Full, Item, Marks, Options, Place, Put, Refused, Table, Value,
+    Body, Change, Cursor, Full, Item, Marks, Options, Place, Refused, Table, Value,
 };
 
 fn table() -> Table {
@@ -62,9 +62,7 @@ fn an_item_ends_at_its_second_and_not_before() {
     let table = table();
     put(&table, b"k", b"v", 10, 20).unwrap();
     assert!(get(&table, b"k", 19).is_some());
-    table
-        .update(b"k", 19, |_, _| (Change::Touch { expires_s: 30 }, ()))
-        .unwrap();
+    table.update(b"k", 19, |_, _| (touch(30), ())).unwrap();
     assert!(get(&table, b"k", 29).is_some());
     assert!(get(&table, b"k", 30).is_none());
     assert_eq!(table.figures().expired, 1);
@@ -90,27 +88,23 @@ fn a_value_is_made_of_the_old_one_in_the_scratch_buffer() {
 }
 
 #[test]
-fn marks_and_flags_change_without_the_value() {
+fn marks_and_the_end_change_without_the_value() {
     let table = table();
     let cas = put(&table, b"k", b"v", 1, 0).unwrap();
     let marks = Marks::STALE.with(Marks::WON);
-    let (_, same) = table
-        .update(b"k", 1, |_, _| (Change::Mark(marks), ()))
-        .unwrap();
+    let (_, same) = table.update(b"k", 1, |_, _| (mark(marks, 5), ())).unwrap();
     assert_eq!(same, cas);
-    let kept = Put {
-        flags: 99,
+    let renumbered = Change::Head {
+        expires_s: 77,
         marks: marks.without(Marks::WON),
-        cas: Some(5),
-        ..put_of(Body::Kept, 77)
+        read: false,
+        renumber: true,
     };
-    let (_, given) = table
-        .update(b"k", 1, |_, _| (Change::Put(kept), ()))
-        .unwrap();
-    assert_eq!(given, 5);
+    let (_, given) = table.update(b"k", 1, |_, _| (renumbered, ())).unwrap();
+    assert!(given > cas);
     table
         .read(b"k", 1, |item| {
-            assert_eq!((item.flags, item.expires_s, item.cas), (99, 77, 5));
+            assert_eq!((item.flags, item.expires_s, item.cas), (7, 77, given));
             assert!(item.marks.has(Marks::STALE) && !item.marks.has(Marks::WON));
             assert_eq!(item.value, Value::Here(b"v"));
         })

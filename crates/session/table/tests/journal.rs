@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
-use common::{get, options, put, put_of, remove};
+use common::{get, mark, options, put, put_of, remove, touch};
 use forebay_table::{Body, Change, Full, Item, Journal, Marks, Place, Table, Value, Why};
 
 /// Lines, in the order in which it was told.
@@ -61,11 +61,9 @@ fn every_change_is_told_and_no_read_is() {
     get(&table, b"a", 2);
     table.update(b"a", 2, |_, _| (Change::Keep, ())).unwrap();
     table.update(b"a", 2, |_, _| (Change::Read, ())).unwrap();
+    table.update(b"a", 2, |_, _| (touch(60), ())).unwrap();
     table
-        .update(b"a", 2, |_, _| (Change::Touch { expires_s: 60 }, ()))
-        .unwrap();
-    table
-        .update(b"a", 2, |_, _| (Change::Mark(Marks::STALE), ()))
+        .update(b"a", 2, |_, _| (mark(Marks::STALE, 60), ()))
         .unwrap();
     let elsewhere = Change::Put(put_of(Body::Elsewhere(Place(8, 9)), 70));
     table.update(b"a", 2, |_, _| (elsewhere, ())).unwrap();
@@ -120,6 +118,7 @@ fn what_is_restored_is_not_told_again() {
         last_read_s: 5,
         was_read: true,
         era: 2,
+        copy: 5,
     };
     table.restore(b"a", 7, &item).unwrap();
     table.restore(b"b", 7, &Item { era: 1, ..item }).unwrap();

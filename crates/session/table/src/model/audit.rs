@@ -8,7 +8,7 @@ use crate::shard::{Now, Shard};
 
 /// A shard's books against what lies in it.
 fn audit(table: &Table, shard: &Shard) {
-    let (mut items, mut payload, mut large) = (0, 0, 0);
+    let (mut items, mut payload, mut large, mut elsewhere) = (0, 0, 0, 0);
     for (number, segment) in (0..).zip(&shard.segments) {
         let (mut end, mut live, mut here) = (0, 0, 0);
         while let Some((offset, header)) = segment.next(end) {
@@ -24,6 +24,7 @@ fn audit(table: &Table, shard: &Shard) {
             live += header.needs();
             here += 1;
             payload += header.payload();
+            elsewhere += header.elsewhere();
             if header.has(LARGE) {
                 large += large::charge(header.value_len as usize);
             }
@@ -34,6 +35,7 @@ fn audit(table: &Table, shard: &Shard) {
     }
     assert_eq!(items, shard.index.items());
     assert_eq!(payload, shard.counts.payload);
+    assert_eq!(elsewhere, shard.counts.elsewhere);
     let segments: usize = shard.segments.iter().map(|one| one.bytes.len()).sum();
     let spare = shard.spare.as_ref().unwrap().len();
     let held = (segments + spare) as u64 + shard.index.bytes() + large;

@@ -18,9 +18,14 @@ use steps::{Model, Step, key_of, step, take};
 use crate::{Body, Change, Cursor, Full, Item, Journal, Marks, Options, Put, Table, Value};
 
 /// What a key holds, as the table and the model have it.
-fn compare(table: &Table, model: &mut Model, name: &[u8]) -> Result<(), TestCaseError> {
+fn compare(
+    table: &Table,
+    journal: &Copies,
+    model: &mut Model,
+    name: &[u8],
+) -> Result<(), TestCaseError> {
     let seen = table.read(name, model.now_s, |item| Held::of(&item));
-    match (seen, model.items.get(name)) {
+    match (seen.map(|seen| journal.whole(seen)), model.items.get(name)) {
         (None, None) => {}
         (Some(seen), Some(expected)) => {
             prop_assert_eq!(&Held { era: 0, ..seen }, expected);
@@ -65,9 +70,9 @@ proptest! {
         steps in proptest::collection::vec(step(), 1..700),
         memory_kib in 16u64..120,
         shards in 1usize..5,
-        evicts: bool,
+        policy in 0usize..3,
     ) {
-        let full = if evicts { Full::Evict } else { Full::Refuse };
+        let full = [Full::Evict, Full::Spill, Full::Refuse][policy];
         let journal = Arc::new(Copies::default());
         let options = tiny(memory_kib << 10, shards, full);
         let table = Table::with(options, Some(Arc::clone(&journal) as Arc<dyn Journal>));
@@ -76,18 +81,18 @@ proptest! {
             take(&table, &mut model, step);
             audit_all(&table);
             if let Step::Put { key, .. } | Step::Read { key } | Step::Remove { key } = step {
-                compare(&table, &mut model, &key_of(*key))?;
+                compare(&table, &journal, &mut model, &key_of(*key))?;
             }
         }
         for key in 0..=255 {
-            compare(&table, &mut model, &key_of(key))?;
+            compare(&table, &journal, &mut model, &key_of(key))?;
         }
         let scanned = all(&table, model.now_s, 7);
         prop_assert_eq!(scanned.len(), model.items.len());
         while table.maintain(model.now_s, 1 << 20).more {}
         audit_all(&table);
-        let journal = journal.0.lock();
-        prop_assert_eq!(&scanned.into_iter().collect::<HashMap<_, _>>(), &*journal);
+        let scanned = scanned.into_iter().map(|(key, item)| (key, journal.whole(item)));
+        prop_assert_eq!(&scanned.collect::<HashMap<_, _>>(), &*journal.items.lock());
         prop_assert_eq!(table.figures().items as usize, model.items.len());
     }
 
@@ -104,25 +109,25 @@ proptest! {
         }
         table.read(b"?", model.now_s, |_| ());
         let again = Table::new(Options { shards: 1, ..roomy });
-        for (key, copy) in &*journal.0.lock() {
-            let value = match &copy.value {
+        for (key, held) in &*journal.items.lock() {
+            let value = match &held.value {
                 Stored::Here(bytes) => Value::Here(bytes),
                 Stored::Elsewhere(place) => Value::Elsewhere(*place),
             };
-            let Held { flags, expires_s, cas, marks, era, .. } = *copy;
-            let (last_read_s, was_read) = (0, false);
-            let item = Item { value, flags, expires_s, cas, marks, last_read_s, was_read, era };
+            let Held { flags, expires_s, cas, marks, era, .. } = *held;
+            let (last_read_s, was_read, copy) = (0, false, 0);
+            let item = Item { value, flags, expires_s, cas, marks, last_read_s, was_read, era, copy };
             again.restore(key, model.now_s, &item).unwrap();
         }
         again.restore_era(table.shared.era.load(std::sync::atomic::Ordering::Relaxed));
         for key in 0..=255 {
-            compare(&again, &mut model, &key_of(key))?;
+            compare(&again, &journal, &mut model, &key_of(key))?;
         }
         let most = all(&again, model.now_s, 9).iter().map(|(_, item)| item.cas).max();
         let (_, next) = again.update(b"new", model.now_s, |_, _| {
             let body = Body::Parts(&[]);
             let marks = Marks::NONE;
-            (Change::Put(Put { body, flags: 0, expires_s: 0, marks, cas: None }), ())
+            (Change::Put(Put { body, flags: 0, expires_s: 0, marks, cas: None, read: false }), ())
         }).unwrap();
         prop_assert!(most.is_none_or(|most| next > most));
     }

@@ -5,55 +5,28 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::held::{Held, Stored};
-use crate::{Body, Change, Marks, Place, Put, Refused, Table};
+use crate::{Body, Change, Item, Marks, Place, Put, Refused, Table};
 
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    Put {
-        key: u8,
-        len: usize,
-        ttl: u32,
-        keep: bool,
-    },
-    Elsewhere {
-        key: u8,
-        place: u32,
-    },
-    Grow {
-        key: u8,
-        by: usize,
-    },
-    Touch {
-        key: u8,
-        ttl: u32,
-    },
-    Mark {
-        key: u8,
-        marks: u8,
-    },
-    Remove {
-        key: u8,
-    },
-    Read {
-        key: u8,
-    },
-    Clear {
-        after: u32,
-    },
-    Wait {
-        seconds: u32,
-    },
-    Maintain {
-        work: usize,
-    },
+    Put { key: u8, len: usize, ttl: u32 },
+    Elsewhere { key: u8, place: u32 },
+    Grow { key: u8, by: usize },
+    Touch { key: u8, ttl: u32 },
+    Mark { key: u8, marks: u8 },
+    Remove { key: u8 },
+    Read { key: u8 },
+    Clear { after: u32 },
+    Wait { seconds: u32 },
+    Maintain { work: usize },
 }
 
 pub(super) fn step() -> impl Strategy<Value = Step> {
     let len = prop_oneof![5 => 0usize..200, 3 => 200usize..1100, 1 => 1100usize..9000];
     let ttl = prop_oneof![2 => Just(0u32), 1 => 1u32..20];
     prop_oneof![
-        12 => (any::<u8>(), len.clone(), ttl.clone(), any::<bool>())
-            .prop_map(|(key, len, ttl, keep)| Step::Put { key, len, ttl, keep: keep && len % 9 == 0 }),
+        12 => (any::<u8>(), len.clone(), ttl.clone())
+            .prop_map(|(key, len, ttl)| Step::Put { key, len, ttl }),
         1 => (any::<u8>(), any::<u32>()).prop_map(|(key, place)| Step::Elsewhere { key, place }),
         2 => (any::<u8>(), 0usize..600).prop_map(|(key, by)| Step::Grow { key, by }),
         2 => (any::<u8>(), ttl).prop_map(|(key, ttl)| Step::Touch { key, ttl }),
@@ -106,13 +79,13 @@ fn put(table: &Table, model: &mut Model, key: u8, expires_s: u32, make: Make) {
         expires_s,
         marks: Marks(3),
         cas: None,
+        read: false,
     };
     let slices: Vec<&[u8]> = make.parts.iter().map(Vec::as_slice).collect();
     let done = table.update(&name, model.now_s, |item, scratch| {
         let old = item.map(|item| Held::of(&item).value);
         let (body, value) = match make.body {
             Kind::Parts => (Body::Parts(&slices), Stored::Here(slices.concat())),
-            Kind::Kept => (Body::Kept, old.unwrap_or(Stored::Here(Vec::new()))),
             Kind::Elsewhere(place) => (Body::Elsewhere(place), Stored::Elsewhere(place)),
             Kind::Grown => {
                 if let Some(Stored::Here(bytes)) = old {
@@ -149,7 +122,6 @@ struct Make {
 #[derive(Clone, Copy)]
 enum Kind {
     Parts,
-    Kept,
     Elsewhere(Place),
     Grown,
 }
@@ -160,18 +132,18 @@ pub(super) fn take(table: &Table, model: &mut Model, step: &Step) {
         Step::Put { .. } | Step::Elsewhere { .. } | Step::Grow { .. } => write(table, model, step),
         Step::Touch { key, ttl } => {
             let expires_s = if ttl == 0 { 0 } else { model.now_s + ttl };
-            change(table, model, key, &Change::Touch { expires_s }, |item| {
-                item.expires_s = expires_s;
-            });
+            let end = |item: &mut Held| item.expires_s = expires_s;
+            change(table, model, key, true, end);
         }
         Step::Mark { key, marks } => {
-            let marks = Marks(marks);
-            change(table, model, key, &Change::Mark(marks), |item| {
-                item.marks = marks;
-            });
+            let mark = |item: &mut Held| item.marks = Marks(marks);
+            change(table, model, key, false, mark);
         }
         Step::Remove { key } => {
-            change(table, model, key, &Change::Remove, |_| {});
+            let name = key_of(key);
+            let now_s = model.now_s;
+            let done = table.update(&name, now_s, |_, _| (Change::Remove, ()));
+            done.unwrap();
             model.items.remove(&key_of(key));
         }
         Step::Read { .. } => {}
@@ -190,16 +162,11 @@ pub(super) fn take(table: &Table, model: &mut Model, step: &Step) {
 /// A step that writes a value.
 fn write(table: &Table, model: &mut Model, step: &Step) {
     match *step {
-        Step::Put {
-            key,
-            len,
-            ttl,
-            keep,
-        } => {
+        Step::Put { key, len, ttl } => {
             let value = value_of(key, len);
             let (a, b) = value.split_at(len / 3);
             let parts = vec![a.to_vec(), Vec::new(), b.to_vec()];
-            let body = if keep { Kind::Kept } else { Kind::Parts };
+            let body = Kind::Parts;
             let expires_s = if ttl == 0 { 0 } else { model.now_s + ttl };
             put(table, model, key, expires_s, Make { parts, body });
         }
@@ -216,10 +183,23 @@ fn write(table: &Table, model: &mut Model, step: &Step) {
     }
 }
 
-fn change(table: &Table, model: &mut Model, key: u8, what: &Change<'_>, same: impl Fn(&mut Held)) {
+/// Changes what stands beside a value.
+fn change(table: &Table, model: &mut Model, key: u8, read: bool, same: impl Fn(&mut Held)) {
     let name = key_of(key);
-    table
-        .update(&name, model.now_s, |_, _| (*what, ()))
-        .unwrap();
+    let change = |item: Option<Item<'_>>, _: &mut Vec<u8>| match item {
+        None => (Change::Keep, ()),
+        Some(item) => {
+            let mut held = Held::of(&item);
+            same(&mut held);
+            let head = Change::Head {
+                expires_s: held.expires_s,
+                marks: held.marks,
+                read,
+                renumber: false,
+            };
+            (head, ())
+        }
+    };
+    table.update(&name, model.now_s, change).unwrap();
     model.items.get_mut(&name).map(same);
 }

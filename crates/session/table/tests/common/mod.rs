@@ -10,6 +10,27 @@ pub(crate) fn put_of<'a>(body: Body<'a>, expires_s: u32) -> Put<'a> {
         expires_s,
         marks: Marks::NONE,
         cas: None,
+        read: false,
+    }
+}
+
+/// Another end, and the item counts as read.
+pub(crate) fn touch(expires_s: u32) -> Change<'static> {
+    Change::Head {
+        expires_s,
+        marks: Marks::NONE,
+        read: true,
+        renumber: false,
+    }
+}
+
+/// Other marks for an item that ends then.
+pub(crate) fn mark(marks: Marks, expires_s: u32) -> Change<'static> {
+    Change::Head {
+        expires_s,
+        marks,
+        read: false,
+        renumber: false,
     }
 }
 

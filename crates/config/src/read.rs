@@ -6,24 +6,23 @@ use std::ops::Range;
 use toml_edit::{Item, Table};
 
 use crate::diagnostic::Diagnostic;
-use crate::draft::{AppDraft, DiskDraft, Draft, ListenDraft, PathDraft, PoolDraft, SiteDraft};
+use crate::draft::{
+    AppDraft, DiskDraft, Draft, ListenDraft, PathDraft, PoolDraft, SessionDraft, SiteDraft,
+};
 use crate::nearest::nearest;
 use crate::part::{Part, key_span, keys, missing, named, owners, part, repeated, single};
 use crate::reference::{
     ADMIN, APP, CACHE, DISK, LIMITS, LISTEN, LOG, PATH, POLICY, POOL, PURGE, SECTIONS, SERVER,
-    SITE, Section, TIMEOUTS, section, set, set_service,
+    SESSION, SITE, Section, TIMEOUTS, section, set, set_service,
 };
 use crate::settings::When;
 use crate::template::{self, Groups};
-
-/// Sections of later versions: known, so that nobody looks for a misspelling.
-const LATER: [&str; 1] = ["session"];
 
 /// Reads the whole document over the defaults in `draft`.
 pub(crate) fn document(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
     for (key, item) in root {
         if section(key).is_none() {
-            unknown_at_root(root, key, item, draft, out);
+            unknown_at_root(root, key, item, out);
         }
     }
     single(root, "server", out, |key, given, out| {
@@ -52,35 +51,12 @@ pub(crate) fn document(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic
     listeners(root, draft, out);
     pools(root, draft, out);
     apps(root, draft, out);
+    sessions(root, draft, out);
     sites(root, draft, out);
 }
 
-/// Reports a section of a later version.
-fn later(header: &str, span: Range<usize>, out: &mut Vec<Diagnostic>) {
-    let message = format!("`{header}` is not available in this version");
-    out.push(Diagnostic::error(span, message).suggest("remove the section"));
-}
-
-fn unknown_at_root(
-    root: &Table,
-    key: &str,
-    item: &Item,
-    draft: &mut Draft,
-    out: &mut Vec<Diagnostic>,
-) {
+fn unknown_at_root(root: &Table, key: &str, item: &Item, out: &mut Vec<Diagnostic>) {
     let span = key_span(root, key, item);
-    if LATER.contains(&key) {
-        draft.written.later = true;
-        match item.as_table_like() {
-            Some(table) if !table.is_empty() => {
-                for (name, item) in table.iter() {
-                    later(&format!("[{key}.{name}]"), key_span(table, name, item), out);
-                }
-            }
-            _ => later(&format!("[{key}]"), span, out),
-        }
-        return;
-    }
     if !item.is_table_like() && !item.is_array_of_tables() {
         let message = format!("the setting `{key}` stands in no section");
         let diagnostic =
@@ -205,6 +181,23 @@ fn apps(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
             out.push(missing(name.span.clone(), &header, write));
         }
         draft.apps.push((name, app));
+    }
+}
+
+fn sessions(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
+    draft.written.session = root.contains_key("session");
+    for (name, part) in named(root, "session", out) {
+        let mut session = SessionDraft::default();
+        let before = out.len();
+        keys(&part, "session", out, |key, given, out| {
+            set(SESSION, &mut session, key, given, out)
+        });
+        if session.addresses.is_empty() && out.len() == before {
+            let header = format!("[session.{}]", name.value);
+            let write = "address = \"127.0.0.1:11211\"";
+            out.push(missing(name.span.clone(), &header, write));
+        }
+        draft.sessions.push((name, session));
     }
 }
 

@@ -304,7 +304,27 @@ const MISTAKES: &[(&str, usize, &[&str])] = &[
     (
         "[session.web]\npath = \"/x\"",
         5,
-        &["`[session.web]` is not available in this version"],
+        &["`address` is missing in [session.web]"],
+    ),
+    (
+        "[session.web]\naddress = \"127.0.0.1:11211\"\ndurability = \"always\"",
+        5,
+        &["nothing can be on disk without a `path`", "write path ="],
+    ),
+    (
+        "[session.web]\naddress = \"127.0.0.1:11211\"\nmemory = \"2MiB\"",
+        5,
+        &["`max_item` (1MiB) is more than a quarter of `memory` (2MiB)"],
+    ),
+    (
+        "[session.web]\naddress = \"127.0.0.1:11211\"\ncertificate = \"/c\"",
+        7,
+        &["TLS takes both `certificate` and `key`"],
+    ),
+    (
+        "[session.a]\naddress = \"0.0.0.0:1\"\n[session.b]\naddress = \"0.0.0.0:2\"\nuser = \"x\"",
+        7,
+        &["a `user` needs a `token`"],
     ),
     (
         "[app.shop]\ninstances = 2\n[site.a]\npool = \"shop\"",

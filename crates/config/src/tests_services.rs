@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::settings::{
-    Balance, Coding, HashBy, HostSent, PoolServer, Probe, Protocol, ProxyProtocol, RetryOn,
-    ServerAddress, Settings, Symlinks,
+    Balance, Coding, Durability, Full, HashBy, HostSent, ListenAddress, PoolServer, Probe,
+    Protocol, ProxyProtocol, RetryOn, ServerAddress, Session, SessionTls, Settings, Symlinks,
 };
 use crate::tests::{BASE, accepted, refused};
 
@@ -567,4 +567,67 @@ fn each_mistake_is_one_error_at_its_line() {
         }
     }
     assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn a_file_of_session_stores_alone_is_whole_and_every_setting_reaches_them() {
+    let settings = settings(
+        r#"
+[session.cart]
+address = "unix:/run/cart.sock"
+
+[session.web]
+address = ["127.0.0.1:11211", "127.0.0.1:11212"]
+path = "/var/lib/forebay/session"
+memory = "1GiB"
+durability = "always"
+full = "evict"
+quota = "10GiB"
+max_item = "8MiB"
+max_connections = 100
+idle_timeout = "1h"
+stalled_timeout = "10s"
+token = "0123456789abcdef"
+user = "shop"
+certificate = "/c"
+key = "/k"
+client_ca = "/ca"
+"#,
+    );
+    let cart = &settings.sessions["cart"];
+    assert_eq!(cart.durability, Durability::Never);
+    assert_eq!(cart.full, Full::Refuse);
+    let web = Session {
+        addresses: ["127.0.0.1:11211", "127.0.0.1:11212"]
+            .map(|address| ListenAddress::Tcp(address.parse().unwrap()))
+            .into(),
+        path: Some("/var/lib/forebay/session".into()),
+        memory_bytes: 1 << 30,
+        durability: Durability::Always,
+        full: Full::Evict,
+        quota_bytes: Some(10 << 30),
+        max_item_bytes: 8 << 20,
+        max_connections: 100,
+        idle_timeout: Some(Duration::from_secs(3600)),
+        stalled_timeout: Duration::from_secs(10),
+        user: Some("shop".into()),
+        token: Some("0123456789abcdef".into()),
+        tls: Some(SessionTls {
+            certificate: "/c".into(),
+            key: "/k".into(),
+            client_ca: Some("/ca".into()),
+        }),
+    };
+    assert_eq!(settings.sessions["web"], web);
+}
+
+#[test]
+fn a_store_with_a_path_keeps_everything_unless_it_is_told_otherwise() {
+    let text = "[session.web]\naddress = \"127.0.0.1:0\"\npath = \"/x\"";
+    let settings = settings(text);
+    let web = &settings.sessions["web"];
+    assert_eq!(
+        (web.durability, web.full),
+        (Durability::Interval, Full::Spill)
+    );
 }

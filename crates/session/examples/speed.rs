@@ -48,7 +48,7 @@ impl Engine for Still {
         _: Cursor,
         _: u32,
         _: usize,
-        _: &mut dyn FnMut(&[u8], Item<'_>),
+        _: &mut dyn FnMut(&[u8], Item<'_>, usize),
     ) -> Option<Cursor> {
         None
     }

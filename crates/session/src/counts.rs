@@ -60,29 +60,39 @@ impl Counts {
     /// Both together.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
+        self.with(other, u64::wrapping_add)
+    }
+
+    /// What came since `other` was counted.
+    #[must_use]
+    pub fn minus(&self, other: &Self) -> Self {
+        self.with(other, u64::wrapping_sub)
+    }
+
+    fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            cmd_get: self.cmd_get + other.cmd_get,
-            cmd_set: self.cmd_set + other.cmd_set,
-            cmd_flush: self.cmd_flush + other.cmd_flush,
-            cmd_touch: self.cmd_touch + other.cmd_touch,
-            cmd_meta: self.cmd_meta + other.cmd_meta,
-            get_hits: self.get_hits + other.get_hits,
-            get_misses: self.get_misses + other.get_misses,
-            delete_misses: self.delete_misses + other.delete_misses,
-            delete_hits: self.delete_hits + other.delete_hits,
-            incr_misses: self.incr_misses + other.incr_misses,
-            incr_hits: self.incr_hits + other.incr_hits,
-            decr_misses: self.decr_misses + other.decr_misses,
-            decr_hits: self.decr_hits + other.decr_hits,
-            cas_misses: self.cas_misses + other.cas_misses,
-            cas_hits: self.cas_hits + other.cas_hits,
-            cas_badval: self.cas_badval + other.cas_badval,
-            touch_hits: self.touch_hits + other.touch_hits,
-            touch_misses: self.touch_misses + other.touch_misses,
-            store_too_large: self.store_too_large + other.store_too_large,
-            store_no_memory: self.store_no_memory + other.store_no_memory,
-            auth_cmds: self.auth_cmds + other.auth_cmds,
-            auth_errors: self.auth_errors + other.auth_errors,
+            cmd_get: of(self.cmd_get, other.cmd_get),
+            cmd_set: of(self.cmd_set, other.cmd_set),
+            cmd_flush: of(self.cmd_flush, other.cmd_flush),
+            cmd_touch: of(self.cmd_touch, other.cmd_touch),
+            cmd_meta: of(self.cmd_meta, other.cmd_meta),
+            get_hits: of(self.get_hits, other.get_hits),
+            get_misses: of(self.get_misses, other.get_misses),
+            delete_misses: of(self.delete_misses, other.delete_misses),
+            delete_hits: of(self.delete_hits, other.delete_hits),
+            incr_misses: of(self.incr_misses, other.incr_misses),
+            incr_hits: of(self.incr_hits, other.incr_hits),
+            decr_misses: of(self.decr_misses, other.decr_misses),
+            decr_hits: of(self.decr_hits, other.decr_hits),
+            cas_misses: of(self.cas_misses, other.cas_misses),
+            cas_hits: of(self.cas_hits, other.cas_hits),
+            cas_badval: of(self.cas_badval, other.cas_badval),
+            touch_hits: of(self.touch_hits, other.touch_hits),
+            touch_misses: of(self.touch_misses, other.touch_misses),
+            store_too_large: of(self.store_too_large, other.store_too_large),
+            store_no_memory: of(self.store_no_memory, other.store_no_memory),
+            auth_cmds: of(self.auth_cmds, other.auth_cmds),
+            auth_errors: of(self.auth_errors, other.auth_errors),
         }
     }
 }

@@ -249,14 +249,15 @@ pub trait Engine {
     /// a later call takes the place of one that is still to come.
     fn flush(&self, at_s: u32, now_s: u32) -> Commit;
 
-    /// Shows about `most` items from a cursor on, and says where to go on; `None`: that was the
-    /// last. An item that stays is seen at least once.
+    /// Shows about `most` items from a cursor on, without their values but with the values'
+    /// lengths, and says where to go on; `None`: that was the last. An item that stays is seen at
+    /// least once.
     fn scan(
         &self,
         cursor: Cursor,
         now_s: u32,
         most: usize,
-        each: &mut dyn FnMut(&[u8], Item<'_>),
+        each: &mut dyn FnMut(&[u8], Item<'_>, usize),
     ) -> Option<Cursor>;
 
     /// What the statistics tell, the other connections' counts included.

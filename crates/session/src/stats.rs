@@ -1,7 +1,7 @@
 //! The statistics, which the text and the binary protocol tell in the same words.
 
 use crate::counts::{Counts, Figures};
-use crate::engine::{Engine, Item};
+use crate::engine::Engine;
 use crate::number;
 use crate::run::Run;
 
@@ -12,8 +12,8 @@ pub(crate) const VERSION: &str = "1.6.18";
 const ITEM_HEAD_BYTES: u64 = 48;
 
 /// How many bytes an item takes, as it is told.
-pub(crate) fn size(key: &[u8], item: &Item<'_>) -> u64 {
-    ITEM_HEAD_BYTES + (key.len() + item.value.len()) as u64
+pub(crate) fn size(key: &[u8], value_len: usize) -> u64 {
+    ITEM_HEAD_BYTES + (key.len() + value_len) as u64
 }
 
 /// Sets the counts to zero.

@@ -3,6 +3,7 @@
 
 mod pool;
 mod service;
+mod session;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -28,6 +29,7 @@ pub(crate) fn settings(draft: Draft, partial: bool, out: &mut Vec<Diagnostic>) -
     let cache = cache(&draft.cache, draft.policy.clone(), out);
     let apps = pool::apps(&draft, out);
     let pools = pool::pools(&draft, out);
+    let sessions = session::sessions(&draft, out);
     let sites = service::sites(&draft, &pools, partial, out);
     Settings {
         server: draft.server,
@@ -44,6 +46,7 @@ pub(crate) fn settings(draft: Draft, partial: bool, out: &mut Vec<Diagnostic>) -
         cache,
         pools: pools.settings,
         apps,
+        sessions,
         sites,
         log: draft.log,
     }
@@ -52,7 +55,8 @@ pub(crate) fn settings(draft: Draft, partial: bool, out: &mut Vec<Diagnostic>) -
 /// A file that listens nowhere, or has nobody to ask, does nothing.
 fn something_to_do(draft: &Draft, out: &mut Vec<Diagnostic>) {
     let written = &draft.written;
-    if written.later {
+    let serves = written.listen || written.pool || written.app || written.site;
+    if written.session && !serves {
         return;
     }
     if !written.listen {
@@ -81,7 +85,10 @@ fn addresses(draft: &Draft, out: &mut Vec<Diagnostic>) {
     let mut seen: Vec<(&ListenAddress, &str)> = Vec::new();
     let admin = draft.admin.addresses.iter().map(|admin| (admin, "[admin]"));
     let listeners = draft.listen.iter().map(|listen| (listen, "[[listen]]"));
-    for (address, place) in listeners.chain(admin) {
+    let sessions = draft.sessions.iter();
+    let sessions = sessions.flat_map(|(_, session)| &session.addresses);
+    let sessions = sessions.map(|session| (session, "[session.NAME]"));
+    for (address, place) in listeners.chain(admin).chain(sessions) {
         let any_port = matches!(address.value, ListenAddress::Tcp(tcp) if tcp.port() == 0);
         match seen.iter().find(|(other, _)| *other == &address.value) {
             Some((_, other)) if !any_port => {

@@ -2,6 +2,7 @@
 //! the same as the settings, with the places where they were written.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::time::Duration;
 
 mod pool;
@@ -12,7 +13,10 @@ pub(crate) use pool::{
 };
 pub(crate) use service::{PathDraft, Php, ServiceDraft, SiteDraft};
 
-use crate::settings::{Cache, Disk, Limits, ListenAddress, Log, Policy, Purge, Server, Timeouts};
+use crate::settings::{
+    Cache, Disk, Durability, Full, Limits, ListenAddress, Log, Policy, Purge, Server, Session,
+    Timeouts,
+};
 
 /// A value and the bytes of the source it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +57,21 @@ pub(crate) struct AdminDraft {
     pub(crate) purge_tokens: Vec<String>,
     pub(crate) admin_tokens: Vec<String>,
     pub(crate) hosts: Vec<String>,
+}
+
+/// `[session.NAME]`
+#[derive(Debug, Default)]
+pub(crate) struct SessionDraft {
+    /// What needs no check against the rest.
+    pub(crate) session: Session,
+    pub(crate) addresses: Vec<Spanned<ListenAddress>>,
+    pub(crate) path: Option<Spanned<PathBuf>>,
+    pub(crate) durability: Option<Durability>,
+    pub(crate) full: Option<Full>,
+    pub(crate) user: Option<Spanned<String>>,
+    pub(crate) certificate: Option<Spanned<PathBuf>>,
+    pub(crate) key: Option<Spanned<PathBuf>>,
+    pub(crate) client_ca: Option<Spanned<PathBuf>>,
 }
 
 /// `[cache.disk]`
@@ -105,6 +124,8 @@ pub(crate) struct Draft {
     /// By the name, which is spanned.
     pub(crate) apps: Vec<(Spanned<String>, AppDraft)>,
     /// By the name, which is spanned.
+    pub(crate) sessions: Vec<(Spanned<String>, SessionDraft)>,
+    /// By the name, which is spanned.
     pub(crate) sites: Vec<(Spanned<String>, SiteDraft)>,
     pub(crate) log: Log,
     pub(crate) written: Written,
@@ -118,6 +139,5 @@ pub(crate) struct Written {
     pub(crate) pool: bool,
     pub(crate) app: bool,
     pub(crate) site: bool,
-    /// A section of a later version.
-    pub(crate) later: bool,
+    pub(crate) session: bool,
 }

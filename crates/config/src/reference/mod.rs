@@ -14,6 +14,7 @@ mod rules;
 mod rules_parts;
 mod server;
 mod service;
+mod session;
 mod setting;
 mod site;
 mod value;
@@ -31,6 +32,7 @@ pub(crate) use limits::{LIMITS, TIMEOUTS};
 pub(crate) use policy::{CACHE, POLICY};
 pub(crate) use pool::POOL;
 pub(crate) use server::{ADMIN, LISTEN, LOG, SERVER};
+pub(crate) use session::SESSION;
 pub(crate) use setting::Setting;
 pub(crate) use site::{PATH, SITE};
 pub(crate) use value::Given;
@@ -125,6 +127,7 @@ pub static SECTIONS: &[Section] = &[
     plain("site.auth", "[site.NAME.auth]", "User names and passwords (RFC 7617); also as a table: `auth = { … }`.", || rows(rules_parts::AUTH)),
     plain("site.cors", "[site.NAME.cors]", "Cross-origin requests, as the Fetch standard defines them. Preflights are answered here.", || rows(rules_parts::CORS)),
     plain("site.maintenance", "[site.NAME.maintenance]", "The maintenance switch: 503 with `Retry-After` for everybody.", || rows(rules_parts::MAINTENANCE)),
+    plain("session", "[session.NAME]", "A store of sessions, which speaks memcached's and Tokyo Tyrant's protocols.", || rows(SESSION)),
     plain("limits", "[limits]", "Every quantity that a client or an origin can drive, and the answer when it is passed.", || rows(LIMITS)),
     plain("timeouts", "[timeouts]", "How long each side may take.", || rows(TIMEOUTS)),
     plain("log", "[log]", "The access log and the error log.", || rows(LOG)),

@@ -12,6 +12,7 @@ use std::time::Duration;
 mod app;
 mod pool;
 mod service;
+mod session;
 
 pub use app::App;
 pub use pool::{
@@ -22,13 +23,14 @@ pub use service::{
     BasicAuth, Cgi, Coding, Compress, Cors, Files, HeaderEdits, Maintenance, PathRule, Priority,
     Rate, Redirect, Respond, Rewrite, Service, Site, Symlinks, When,
 };
+pub use session::{Durability, Full, Session, SessionTls};
 
 /// The whole configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// `[server]`
     pub server: Server,
-    /// `[[listen]]`, in the order of the file; at least one.
+    /// `[[listen]]`, in the order of the file; empty where there are only stores of sessions.
     pub listen: Vec<ListenAddress>,
     /// Those of them whose connections begin with a header of the PROXY protocol.
     pub introduced: Vec<ListenAddress>,
@@ -46,6 +48,8 @@ pub struct Settings {
     pub pools: BTreeMap<String, Pool>,
     /// `[app.NAME]`; the pool of the same name is theirs.
     pub apps: BTreeMap<String, App>,
+    /// `[session.NAME]`
+    pub sessions: BTreeMap<String, Session>,
     /// `[site.NAME]`, in the order of the file.
     pub sites: Vec<Site>,
     /// `[log]`

@@ -66,6 +66,6 @@ fn tell(out: &mut Vec<u8>, key: &[u8], item: &Item<'_>, now_s: u32) {
         true => b" fetch=yes cls=1 size=",
         false => b" fetch=no cls=1 size=",
     });
-    number::write(stats::size(key, item), out);
+    number::write(stats::size(key, item.value.len()), out);
     out.extend_from_slice(b"\r\n");
 }

@@ -101,13 +101,13 @@ fn cache_dump<E: Engine>(run: &mut Run<'_, E>, tokens: &Tokens<'_>) {
         let out = &mut *run.out;
         cursor = run
             .engine
-            .scan(at, run.now_s, DUMP_ITEMS, &mut |key, item| {
+            .scan(at, run.now_s, DUMP_ITEMS, &mut |key, item, len| {
                 if shown < most {
                     shown += 1;
                     out.extend_from_slice(b"ITEM ");
                     out.extend_from_slice(key);
                     out.extend_from_slice(b" [");
-                    number::write(item.value.len() as u64, out);
+                    number::write(len as u64, out);
                     out.extend_from_slice(b" b; ");
                     number::write(item.expires_s.into(), out);
                     out.extend_from_slice(b" s]\r\n");
@@ -158,8 +158,8 @@ pub(super) fn dump<E: Engine>(run: &mut Run<'_, E>) -> Step {
         let out = &mut *run.out;
         let next = run
             .engine
-            .scan(cursor, run.now_s, DUMP_ITEMS, &mut |key, item| {
-                dump_item(out, key, &item);
+            .scan(cursor, run.now_s, DUMP_ITEMS, &mut |key, item, len| {
+                dump_item(out, key, &item, len);
             });
         run.shared.dump = next;
     }
@@ -167,7 +167,7 @@ pub(super) fn dump<E: Engine>(run: &mut Run<'_, E>) -> Step {
     Ok(0)
 }
 
-fn dump_item(out: &mut Vec<u8>, key: &[u8], item: &Item<'_>) {
+fn dump_item(out: &mut Vec<u8>, key: &[u8], item: &Item<'_>, value_len: usize) {
     out.extend_from_slice(b"key=");
     for byte in key {
         match byte {
@@ -194,7 +194,7 @@ fn dump_item(out: &mut Vec<u8>, key: &[u8], item: &Item<'_>) {
         true => b" fetch=yes cls=1 size=",
         false => b" fetch=no cls=1 size=",
     });
-    number::write(stats::size(key, item), out);
+    number::write(stats::size(key, value_len), out);
     out.push(b'\n');
 }
 

@@ -43,7 +43,7 @@ pub(super) fn next_key<E: Engine>(run: &mut Run<'_, E>) -> bool {
         let keys = &mut walk.keys;
         walk.cursor = run
             .engine
-            .scan(cursor, run.now_s, SCAN_ITEMS, &mut |key, _| {
+            .scan(cursor, run.now_s, SCAN_ITEMS, &mut |key, _, _| {
                 sized(keys, key)
             });
     }
@@ -96,7 +96,7 @@ pub(super) fn show_matching<E: Engine>(
     let mut cursor = Some(Cursor::default());
     while let (Some(at), true) = (cursor, answer.found < most) {
         let (out, found) = (&mut *run.out, &mut answer.found);
-        cursor = run.engine.scan(at, run.now_s, SCAN_ITEMS, &mut |key, _| {
+        cursor = run.engine.scan(at, run.now_s, SCAN_ITEMS, &mut |key, _, _| {
             if *found < most && key.starts_with(prefix) {
                 *found += 1;
                 sized(out, key);

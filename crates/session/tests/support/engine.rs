@@ -195,14 +195,16 @@ impl Engine for Plain {
         cursor: Cursor,
         now_s: u32,
         most: usize,
-        each: &mut dyn FnMut(&[u8], Item<'_>),
+        each: &mut dyn FnMut(&[u8], Item<'_>, usize),
     ) -> Option<Cursor> {
         let mut inner = self.lock();
         inner.settle(now_s);
         let from = cursor.0 as usize;
         for (key, kept) in inner.items.iter().skip(from).take(most) {
             if !is_expired(kept.expires_s, now_s) {
-                each(key, kept.item());
+                let item = kept.item();
+                let len = item.value.len();
+                each(key, Item { value: &[], ..item }, len);
             }
         }
         (from + most < inner.items.len()).then_some(Cursor((from + most) as u64))

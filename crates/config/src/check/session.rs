@@ -1,0 +1,98 @@
+//! Stores of sessions: what their settings say together.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::diagnostic::Diagnostic;
+use crate::draft::{Draft, SessionDraft, Spanned};
+use crate::settings::{Durability, Full, Session, SessionTls};
+use crate::units::show_size;
+
+/// All stores.
+pub(super) fn sessions(draft: &Draft, out: &mut Vec<Diagnostic>) -> BTreeMap<String, Session> {
+    let mut paths: Vec<(&PathBuf, &str)> = Vec::new();
+    for (name, own) in &draft.sessions {
+        let Some(path) = &own.path else { continue };
+        match paths.iter().find(|(other, _)| *other == &path.value) {
+            Some((_, other)) => {
+                let message = format!("[session.{other}] is kept in this directory already");
+                let expected = "a directory of its own for each store";
+                out.push(Diagnostic::error(path.span.clone(), message).expected(expected));
+            }
+            None => paths.push((&path.value, &name.value)),
+        }
+    }
+    let all = draft.sessions.iter();
+    all.map(|(name, own)| (name.value.clone(), session(name, own, out)))
+        .collect()
+}
+
+fn session(name: &Spanned<String>, own: &SessionDraft, out: &mut Vec<Diagnostic>) -> Session {
+    let has_path = own.path.is_some();
+    let session = Session {
+        addresses: own.addresses.iter().map(|one| one.value.clone()).collect(),
+        path: own.path.as_ref().map(|path| path.value.clone()),
+        durability: own.durability.unwrap_or(match has_path {
+            true => Durability::Interval,
+            false => Durability::Never,
+        }),
+        full: own.full.unwrap_or(match has_path {
+            true => Full::Spill,
+            false => Full::Refuse,
+        }),
+        user: own.user.as_ref().map(|user| user.value.clone()),
+        tls: tls(name, own, out),
+        ..own.session.clone()
+    };
+    let mut wrong = |message: &str, suggestion: &str| {
+        let message = format!("[session.{}]: {message}", name.value);
+        out.push(Diagnostic::error(name.span.clone(), message).suggest(suggestion));
+    };
+    let write_path = "write path = \"/var/lib/forebay/session\"";
+    if !has_path && session.durability != Durability::Never {
+        wrong("nothing can be on disk without a `path`", write_path);
+    }
+    if !has_path && session.full == Full::Spill {
+        wrong("values cannot be spilled without a `path`", write_path);
+    }
+    if session.user.is_some() && session.token.is_none() {
+        wrong(
+            "a `user` needs a `token`",
+            "write token = \"…\" with a long random text",
+        );
+    }
+    if session.max_item_bytes > session.memory_bytes / 4 {
+        let message = format!(
+            "`max_item` ({}) is more than a quarter of `memory` ({})",
+            show_size(session.max_item_bytes),
+            show_size(session.memory_bytes),
+        );
+        wrong(&message, "raise memory");
+    }
+    session
+}
+
+/// A certificate is nothing without its key, and the other way round.
+fn tls(
+    name: &Spanned<String>,
+    own: &SessionDraft,
+    out: &mut Vec<Diagnostic>,
+) -> Option<SessionTls> {
+    let path = |given: &Option<Spanned<PathBuf>>| given.as_ref().map(|path| path.value.clone());
+    if let (Some(certificate), Some(key)) = (path(&own.certificate), path(&own.key)) {
+        return Some(SessionTls {
+            certificate,
+            key,
+            client_ca: path(&own.client_ca),
+        });
+    }
+    let alone = [&own.certificate, &own.key, &own.client_ca];
+    if let Some(alone) = alone.into_iter().flatten().next() {
+        let message = format!(
+            "[session.{}]: TLS takes both `certificate` and `key`",
+            name.value
+        );
+        out.push(Diagnostic::error(alone.span.clone(), message).expected("both"));
+    }
+    None
+}

@@ -1,0 +1,182 @@
+//! What nobody waits for: items that expired go, the quota is watched, and the log is compacted.
+//!
+//! The log is compacted from its oldest end: of the oldest segment, what the table still holds is
+//! appended again, then the segment goes. An entry that is not in the oldest segment never
+//! outlives what it speaks of, so a removal there is of nothing any more.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use forebay_store::wal;
+use forebay_table::{Item, Moved, Value};
+use parking_lot::{Condvar, Mutex};
+
+use crate::entry::{Entry, PUT_HEAD};
+use crate::log::{Log, to_table};
+use crate::store::{Store, now_s};
+
+/// How often it is looked at.
+const TICK: Duration = Duration::from_millis(250);
+/// What an item takes in the log beside key and value, about.
+const RECORD_BYTES: u64 = PUT_HEAD as u64 + 16;
+/// The log may be so many times what lives in it.
+const LOG_MOST: u64 = 2;
+
+/// Ends the work.
+#[derive(Default)]
+pub(crate) struct Bell {
+    rung: Mutex<bool>,
+    bell: Condvar,
+}
+
+impl Bell {
+    /// It is to end.
+    pub(crate) fn ring_last(&self) {
+        *self.rung.lock() = true;
+        self.bell.notify_all();
+    }
+
+    /// Waits; true: it is to end.
+    fn wait(&self, time: Duration) -> bool {
+        let mut rung = self.rung.lock();
+        if !*rung {
+            self.bell.wait_for(&mut rung, time);
+        }
+        *rung
+    }
+
+    fn is_rung(&self) -> bool {
+        *self.rung.lock()
+    }
+}
+
+/// Starts the thread.
+pub(crate) fn start(store: &Arc<Store>) -> io::Result<()> {
+    let store = Arc::clone(store);
+    std::thread::Builder::new()
+        .name("session-upkeep".into())
+        .spawn(move || run(&store))
+        .map(drop)
+}
+
+fn run(store: &Store) {
+    let work = (store.table.options().memory_bytes / 64).max(4 << 20) as usize;
+    let mut swept = Instant::now();
+    loop {
+        if store.upkeep.wait(TICK) {
+            return;
+        }
+        if swept.elapsed() >= Duration::from_secs(1) {
+            swept = Instant::now();
+            store.table.maintain(now_s(), work);
+        }
+        let figures = store.table.figures();
+        let held = figures.payload_bytes + figures.elsewhere_bytes;
+        store.weigh(held);
+        if let Some(disk) = &store.disk {
+            disk.fetches.forget_old(swept);
+            let live = held + figures.items * RECORD_BYTES;
+            while store.needs_compaction(live) && !store.upkeep.is_rung() {
+                if !store.compact_oldest() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Whether the log has grown too long for `live` bytes of entries.
+    fn needs_compaction(&self, live: u64) -> bool {
+        let Some(disk) = &self.disk else {
+            return false;
+        };
+        let segments = disk.log.wal.segments();
+        let bytes: u64 = segments.iter().map(|segment| segment.bytes).sum();
+        let longest = segments.iter().map(|segment| segment.bytes).max();
+        bytes > live * LOG_MOST + 2 * longest.unwrap_or(0)
+    }
+
+    /// Moves what lives in the oldest segment to the end of the log; false: not now.
+    fn compact_oldest(&self) -> bool {
+        let Some(disk) = &self.disk else {
+            return false;
+        };
+        let (log, wal) = (&disk.log, &disk.log.wal);
+        let segments = wal.segments();
+        let Some(oldest) = segments.first().filter(|oldest| !oldest.open) else {
+            return false;
+        };
+        if wal.state() != wal::State::Good {
+            return false;
+        }
+        let now_s = now_s();
+        let mut moved = 0;
+        let walked = wal.walk(oldest.number, |place, bytes| {
+            moved += self.move_on(log, now_s, place, bytes);
+        });
+        self.compacted_bytes.fetch_add(moved, Relaxed);
+        let done = match walked {
+            Ok(_) => wal.remove(oldest.number).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(error) = &done {
+            tracing::warn!("session store {:?}: compaction stopped: {error}", self.name);
+        }
+        done.is_ok()
+    }
+
+    /// Appends an entry again if it is still of use; says how many bytes it took.
+    fn move_on(&self, log: &Log, now_s: u32, place: wal::Place, bytes: &[u8]) -> u64 {
+        match Entry::read(bytes) {
+            Some(Entry::Put(key, found)) => self.move_put(log, now_s, place, (key, &found)),
+            Some(Entry::ToClear(at_s)) if self.clear_to_come(now_s) == Some(at_s) => {
+                log.to_clear(at_s);
+                0
+            }
+            _ => 0,
+        }
+    }
+
+    fn move_put(
+        &self,
+        log: &Log,
+        now_s: u32,
+        place: wal::Place,
+        (key, found): (&[u8], &Item<'_>),
+    ) -> u64 {
+        let mut bytes = 0;
+        self.table.relocate(key, now_s, |item| {
+            let moved = move_item(log, place, (key, found), &item);
+            if moved.is_some() {
+                bytes = (PUT_HEAD + key.len() + item.value.len()) as u64;
+            }
+            moved
+        });
+        bytes
+    }
+}
+
+/// Appends an item again, if the entry that was found is the valid one of it.
+fn move_item(
+    log: &Log,
+    place: wal::Place,
+    (key, found): (&[u8], &Item<'_>),
+    item: &Item<'_>,
+) -> Option<Moved> {
+    let copy = item.next_copy();
+    let next = Item { copy, ..*item };
+    match (item.value, found.value) {
+        (Value::Here(value), _) if (item.cas, item.copy) == (found.cas, found.copy) => {
+            log.put(key, &next, value);
+            Some(Moved::Copied)
+        }
+        (Value::Elsewhere(at), Value::Here(value)) if at == to_table(place, value.len()) => {
+            let place = log.put(key, &next, value);
+            Some(Moved::To(to_table(place, value.len())))
+        }
+        _ => None,
+    }
+}

@@ -1,7 +1,7 @@
 //! Counters, gauges and timings: their definitions, their storage, their sums.
 //!
 //! Every figure Forebay shows is one row of a table here ([`counter`],
-//! [`timing`], [`gauge`], [`origin`]). The enum that code counts with, the names in
+//! [`timing`], [`gauge`], [`pool`], [`origin`], [`session`]). The enum that code counts with, the names in
 //! `/metrics` and `/status` and the page `docs/metrics.md` all come from the
 //! row, so a figure that is not documented does not exist.
 //!
@@ -18,6 +18,8 @@ pub mod origin;
 pub mod pool;
 mod reference;
 mod registry;
+mod row;
+pub mod session;
 pub mod timing;
 mod worker;
 
@@ -28,5 +30,7 @@ pub use origin::{OriginSnapshot, OriginStats};
 pub use pool::PoolSnapshot;
 pub use reference::reference_markdown;
 pub use registry::{Registry, Snapshot};
+pub use row::Row;
+pub use session::SessionSnapshot;
 pub use timing::Timing;
 pub use worker::{SharedCounters, WorkerStats};

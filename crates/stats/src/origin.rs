@@ -7,23 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::histogram::{Histogram, HistogramSnapshot};
-
-/// What the row of one figure of a server says.
-#[derive(Clone, Copy, Debug)]
-pub struct OriginRow {
-    /// The key in the state of a server.
-    pub key: &'static str,
-    /// The name in `/metrics`.
-    pub name: &'static str,
-    /// Whether it only grows, from 0 when the server came into the configuration.
-    pub counter: bool,
-    /// What is counted: `requests`, …
-    pub unit: &'static str,
-    /// One sentence for the operator.
-    pub help: &'static str,
-    /// Reads the figure.
-    pub read: fn(&OriginSnapshot) -> u64,
-}
+use crate::row::Row;
 
 /// Name and help of the one timing of a server.
 pub const FIRST_BYTE: (&str, &str) = (
@@ -84,8 +68,8 @@ pub struct OriginSnapshot {
 macro_rules! rows {
     ($($field:ident, $name:literal, $counter:literal, $unit:literal, $help:literal;)*) => {
         /// All rows, in the order of `/metrics`.
-        pub const ROWS: &[OriginRow] = &[
-            $(OriginRow {
+        pub const ROWS: &[Row<OriginSnapshot>] = &[
+            $(Row {
                 key: stringify!($field),
                 name: concat!("forebay_origin_server_", $name),
                 counter: $counter,

@@ -1,62 +1,11 @@
 //! Figures of each pool as a whole: who waits, what was refused, what was tried again. Shown with the
 //! label `pool`.
 
-/// What the row of one figure of a pool says.
-#[derive(Clone, Copy, Debug)]
-pub struct PoolRow {
-    /// The key in the state of a pool.
-    pub key: &'static str,
-    /// The name in `/metrics`.
-    pub name: &'static str,
-    /// Whether it only grows.
-    pub counter: bool,
-    /// What is counted: `requests`, …
-    pub unit: &'static str,
-    /// One sentence for the operator.
-    pub help: &'static str,
-    /// Reads the figure.
-    pub read: fn(&PoolSnapshot) -> u64,
-}
+use crate::row::figures;
 
-macro_rules! rows {
-    ($($field:ident, $name:literal, $counter:literal, $unit:literal, $help:literal;)*) => {
-        /// The figures of one pool at one moment.
-        #[derive(Clone, Debug, Default, PartialEq, Eq)]
-        pub struct PoolSnapshot {
-            /// Its name.
-            pub pool: String,
-            $(#[doc = $help] pub $field: u64,)*
-        }
-
-        /// All rows, in the order of `/metrics`.
-        pub const ROWS: &[PoolRow] = &[
-            $(PoolRow {
-                key: stringify!($field),
-                name: concat!("forebay_pool_", $name),
-                counter: $counter,
-                unit: $unit,
-                help: $help,
-                read: |pool| pool.$field,
-            },)*
-        ];
-
-        impl PoolSnapshot {
-            /// What happened since `earlier`; what is not counted stays as it is.
-            #[must_use]
-            pub(crate) fn since(&self, earlier: &Self) -> Self {
-                Self {
-                    pool: self.pool.clone(),
-                    $($field: match $counter {
-                        true => self.$field.saturating_sub(earlier.$field),
-                        false => self.$field,
-                    },)*
-                }
-            }
-        }
-    };
-}
-
-rows! {
+figures! {
+    /// The figures of one pool at one moment.
+    PoolSnapshot, pool, "forebay_pool_";
     waiting, "waiting", false, "requests",
         "Requests that wait in the queue for a server.";
     longest_ms, "longest_wait_milliseconds", false, "milliseconds",
@@ -81,10 +30,7 @@ mod tests {
 
     #[test]
     fn counters_and_only_they_are_named_so() {
-        for row in ROWS {
-            assert_eq!(row.counter, row.name.ends_with("_total"), "{}", row.name);
-            assert!(row.help.ends_with('.'), "{}", row.name);
-        }
+        crate::row::are_well_named(ROWS);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `docs/metrics.md`, written from the tables.
 
 use crate::expose::{BUILD_INFO, PERCENTILES};
-use crate::{counter, gauge, origin, pool, timing};
+use crate::{Row, counter, gauge, origin, pool, session, timing};
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -69,32 +69,38 @@ pub fn reference_markdown() -> String {
     }
     pools(&mut out);
     origins(&mut out);
+    sessions(&mut out);
     out
 }
 
 fn pools(out: &mut String) {
-    out.push_str(
-        "\n## Of each pool\n\nWith the label `pool`.\n\n\
-         | `/metrics` | Unit | Meaning |\n|---|---|---|\n",
-    );
-    for row in pool::ROWS {
-        let (name, unit, help) = (row.name, row.unit, row.help);
-        let _ = writeln!(out, "| `{name}` | {unit} | {help} |");
-    }
+    out.push_str("\n## Of each pool\n\nWith the label `pool`.\n\n");
+    rows(out, pool::ROWS);
 }
 
 fn origins(out: &mut String) {
     out.push_str(
         "\n## Of each server of a pool\n\nWith the labels `pool` and `server`. A counter starts at 0 when the server comes into the\n\
-         configuration. `/api/v1/status` shows them with the pools.\n\n\
-         | `/metrics` | Unit | Meaning |\n|---|---|---|\n",
+         configuration. `/api/v1/status` shows them with the pools.\n\n",
     );
-    for row in origin::ROWS {
+    rows(out, origin::ROWS);
+    let (name, help) = origin::FIRST_BYTE;
+    let _ = writeln!(out, "| `{name}` | seconds | {help} |");
+}
+
+fn sessions(out: &mut String) {
+    out.push_str(
+        "\n## Of each store of sessions\n\nWith the label `store`. Clients are told their own figures by the command `stats`.\n\n",
+    );
+    rows(out, session::ROWS);
+}
+
+fn rows<S>(out: &mut String, rows: &[Row<S>]) {
+    out.push_str("| `/metrics` | Unit | Meaning |\n|---|---|---|\n");
+    for row in rows {
         let (name, unit, help) = (row.name, row.unit, row.help);
         let _ = writeln!(out, "| `{name}` | {unit} | {help} |");
     }
-    let (name, help) = origin::FIRST_BYTE;
-    let _ = writeln!(out, "| `{name}` | seconds | {help} |");
 }
 
 fn labelled(name: &str, label: &str) -> String {

@@ -4,6 +4,7 @@ use crate::counter::{self, Counter};
 use crate::histogram::HistogramSnapshot;
 use crate::origin::OriginSnapshot;
 use crate::pool::PoolSnapshot;
+use crate::session::SessionSnapshot;
 use crate::timing::{self, Timing};
 use crate::worker::{SharedCounters, WorkerStats};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,12 +15,16 @@ type Origins = Box<dyn Fn() -> Vec<OriginSnapshot> + Send + Sync>;
 /// Gives the figures of every pool as a whole.
 type Pools = Box<dyn Fn() -> Vec<PoolSnapshot> + Send + Sync>;
 
+/// Gives the figures of every store of sessions.
+type Sessions = Box<dyn Fn() -> Vec<SessionSnapshot> + Send + Sync>;
+
 /// Knows every worker's figures. One for the process.
 pub struct Registry {
     workers: Mutex<Vec<Arc<WorkerStats>>>,
     shared: SharedCounters,
     origins: OnceLock<Origins>,
     pools: OnceLock<Pools>,
+    sessions: OnceLock<Sessions>,
 }
 
 impl Registry {
@@ -30,6 +35,7 @@ impl Registry {
             shared: SharedCounters::new(),
             origins: OnceLock::new(),
             pools: OnceLock::new(),
+            sessions: OnceLock::new(),
         })
     }
 
@@ -60,6 +66,14 @@ impl Registry {
         let _ = self.pools.set(Box::new(pools));
     }
 
+    /// Says where the figures of stores of sessions are to be had. Only the first call counts.
+    pub fn watch_sessions(
+        &self,
+        sessions: impl Fn() -> Vec<SessionSnapshot> + Send + Sync + 'static,
+    ) {
+        let _ = self.sessions.set(Box::new(sessions));
+    }
+
     /// The sums now. Workers go on counting meanwhile, so figures that belong
     /// together may differ by what happens in a microsecond.
     pub fn snapshot(&self) -> Snapshot {
@@ -80,6 +94,10 @@ impl Registry {
             .get()
             .map_or_else(Vec::new, |origins| origins());
         snapshot.pools = self.pools.get().map_or_else(Vec::new, |pools| pools());
+        snapshot.sessions = self
+            .sessions
+            .get()
+            .map_or_else(Vec::new, |sessions| sessions());
         snapshot
     }
 }
@@ -91,6 +109,7 @@ pub struct Snapshot {
     timings: [HistogramSnapshot; timing::COUNT],
     origins: Vec<OriginSnapshot>,
     pools: Vec<PoolSnapshot>,
+    sessions: Vec<SessionSnapshot>,
 }
 
 impl Default for Snapshot {
@@ -100,6 +119,7 @@ impl Default for Snapshot {
             timings: std::array::from_fn(|_| HistogramSnapshot::default()),
             origins: Vec::new(),
             pools: Vec::new(),
+            sessions: Vec::new(),
         }
     }
 }
@@ -132,6 +152,11 @@ impl Snapshot {
         &self.pools
     }
 
+    /// Each store of sessions.
+    pub fn sessions(&self) -> &[SessionSnapshot] {
+        &self.sessions
+    }
+
     /// What happened since `earlier`, a snapshot of the same registry.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
@@ -139,8 +164,14 @@ impl Snapshot {
             let then = earlier.pools.iter().find(|then| then.pool == now.pool);
             then.map_or_else(|| now.clone(), |then| now.since(then))
         });
+        let sessions = self.sessions.iter().map(|now| {
+            let mut all = earlier.sessions.iter();
+            let then = all.find(|then| then.store == now.store);
+            then.map_or_else(|| now.clone(), |then| now.since(then))
+        });
         Self {
             pools: pools.collect(),
+            sessions: sessions.collect(),
             counters: std::array::from_fn(|i| self.counters[i].saturating_sub(earlier.counters[i])),
             timings: std::array::from_fn(|i| self.timings[i].since(&earlier.timings[i])),
             origins: self

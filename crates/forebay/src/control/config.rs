@@ -8,7 +8,7 @@ use serde_json::Value;
 use toml::Table;
 
 /// Sections of which there may be several.
-const REPEATED: [&str; 4] = ["listen", "pool", "app", "site"];
+const REPEATED: [&str; 5] = ["listen", "pool", "app", "session", "site"];
 
 /// Settings whose values are nobody's business; shown as `null`.
 fn is_secret(name: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::histogram::HistogramSnapshot;
 use crate::registry::Snapshot;
-use crate::{Gauges, OriginSnapshot, PoolSnapshot, counter, gauge, origin, pool, timing};
+use crate::{Gauges, OriginSnapshot, Row, counter, gauge, origin, pool, session, timing};
 use std::fmt::Write;
 
 /// The `Content-Type` of what [`prometheus`] returns.
@@ -100,24 +100,31 @@ pub fn prometheus(snapshot: &Snapshot, gauges: &Gauges, version: &str) -> String
             histogram(&mut out, row.name, row.label, snapshot.timing(row.timing));
         }
     }
-    pools(&mut out, snapshot.pools());
+    each(&mut out, pool::ROWS, snapshot.pools(), |pool| {
+        labelled("pool", &pool.pool)
+    });
+    each(&mut out, session::ROWS, snapshot.sessions(), |session| {
+        labelled("store", &session.store)
+    });
     origins(&mut out, snapshot.origins());
     out
 }
 
-/// The figures of each pool as a whole.
-fn pools(out: &mut String, pools: &[PoolSnapshot]) {
-    if pools.is_empty() {
+/// The figures of each of several things; `labels` says which it is.
+fn each<S>(out: &mut String, rows: &[Row<S>], all: &[S], labels: impl Fn(&S) -> String) {
+    if all.is_empty() {
         return;
     }
-    for row in pool::ROWS {
-        let kind = if row.counter { "counter" } else { "gauge" };
-        head(out, row.name, row.help, kind);
-        for pool in pools {
-            let label = format!("pool=\"{}\"", escape_label(&pool.pool));
-            line(out, row.name, &label, (row.read)(pool));
+    for row in rows {
+        head(out, row.name, row.help, row.kind());
+        for one in all {
+            line(out, row.name, &labels(one), (row.read)(one));
         }
     }
+}
+
+fn labelled(name: &str, value: &str) -> String {
+    format!("{name}=\"{}\"", escape_label(value))
 }
 
 /// The figures of each server of each pool.
@@ -126,16 +133,13 @@ fn origins(out: &mut String, origins: &[OriginSnapshot]) {
         return;
     }
     let labels = |origin: &OriginSnapshot| {
-        let (pool, server) = (escape_label(&origin.pool), escape_label(&origin.server));
-        format!("pool=\"{pool}\",server=\"{server}\"")
+        let (pool, server) = (
+            labelled("pool", &origin.pool),
+            labelled("server", &origin.server),
+        );
+        format!("{pool},{server}")
     };
-    for row in origin::ROWS {
-        let kind = if row.counter { "counter" } else { "gauge" };
-        head(out, row.name, row.help, kind);
-        for origin in origins {
-            line(out, row.name, &labels(origin), (row.read)(origin));
-        }
-    }
+    each(out, origin::ROWS, origins, labels);
     let (name, help) = origin::FIRST_BYTE;
     head(out, name, help, "histogram");
     for origin in origins {

@@ -14,6 +14,7 @@ mod exit;
 mod open_files;
 mod out;
 mod run;
+mod sessions;
 mod signals;
 mod systemd;
 

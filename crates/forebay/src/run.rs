@@ -16,12 +16,14 @@ use crate::applications::Applications;
 use crate::control::Control;
 use crate::error_log::ErrorLog;
 use crate::exit::Failure;
+use crate::sessions::Sessions;
 use crate::signals::{self, Event};
 use crate::{open_files, systemd};
 
 /// Lives from the first listener to the last connection.
 pub(crate) struct Running {
     server: Server,
+    sessions: Arc<Sessions>,
     admin: Option<Admin>,
     control: Arc<Control>,
     events: Receiver<Event>,
@@ -41,25 +43,40 @@ impl Running {
     ) -> Result<Self, Failure> {
         let error_log = ErrorLog::start(&settings.log).map_err(Failure::Message)?;
         let open_files = open_files::soft_limit();
-        open_files::raise(settings.server.max_connections);
+        open_files::raise(connections(&settings));
         let (sender, events) = mpsc::channel();
         signals::watch(sender.clone()).map_err(|error| {
             Failure::message(format_args!("signals cannot be received: {error}"))
         })?;
+        let threads = settings.server.workers;
+        let sessions = Arc::new(Sessions::open(&settings.sessions, threads)?);
         let server = Server::start(settings.clone(), inherited).map_err(Failure::message)?;
         let access = access(&settings.admin);
         let applications = Applications::new(server.handle(), open_files);
         applications
             .configure(&settings.apps)
             .map_err(Failure::Message)?;
-        let control = Control::new(server.handle(), error_log, applications, file, settings);
+        let watched = Arc::clone(&sessions);
+        server
+            .handle()
+            .stats()
+            .watch_sessions(move || watched.figures());
+        let control = Control::new(
+            server.handle(),
+            error_log,
+            (applications, Arc::clone(&sessions)),
+            file,
+            settings,
+        );
         let admin = if access.listen.is_empty() {
             None
         } else {
             Some(start_admin(access, Arc::clone(&control))?)
         };
+        sessions.accept()?;
         Ok(Self {
             server,
+            sessions,
             admin,
             control,
             events,
@@ -70,6 +87,11 @@ impl Running {
     /// Where clients connect, with the ports chosen.
     pub(crate) fn addresses(&self) -> Vec<ListenAddress> {
         self.server.addresses()
+    }
+
+    /// Where stores of sessions are reached: the name of the store, and the address.
+    pub(crate) fn session_addresses(&self) -> &[(String, ListenAddress)] {
+        self.sessions.addresses()
     }
 
     /// The administration address, with the port chosen.
@@ -102,12 +124,16 @@ impl Running {
         let deadline = self.control.settings().server.drain_timeout;
         systemd::stopping("letting connections finish");
         tracing::info!("stopping: connections may finish within {deadline:?}");
-        let (server, sender) = (self.server, self.sender);
+        let (server, sessions, sender) = (self.server, self.sessions, self.sender);
         let control = Arc::clone(&self.control);
         // This thread stays free for the second signal.
         let drain = move || {
-            let drained = server.drain(deadline);
+            let mut drained = server.drain(deadline);
             control.applications().stop();
+            // The applications' last requests may have needed them.
+            let cut = sessions.stop();
+            drained.left += cut;
+            drained.finished &= cut == 0;
             drop(sender.send(Event::Drained(drained)));
         };
         if let Err(error) = std::thread::Builder::new()
@@ -146,6 +172,13 @@ impl Running {
             }
         }
     }
+}
+
+/// How many clients may be connected at once, of any kind.
+pub(crate) fn connections(settings: &Settings) -> usize {
+    let sessions = settings.sessions.values();
+    let sessions: usize = sessions.map(|session| session.max_connections).sum();
+    settings.server.max_connections + sessions
 }
 
 /// Where the administration is served, and to whom.

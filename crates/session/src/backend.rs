@@ -15,7 +15,7 @@ pub trait Backend: Send + Sync + 'static {
     /// The engine of one more thread. Whatever it has to wait for is told to `calls`; what the
     /// thread's clients do stands in `traffic`. Asked for once for each thread, for as long as
     /// the program runs.
-    fn engine(&self, calls: Arc<dyn Calls>, traffic: Arc<Traffic>) -> Self::Engine;
+    fn engine(self: &Arc<Self>, calls: Arc<dyn Calls>, traffic: Arc<Traffic>) -> Self::Engine;
 
     /// Whether answers that wait for this commit may go.
     fn progress(&self, commit: Commit) -> Progress;

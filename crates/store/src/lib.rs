@@ -10,6 +10,8 @@
 //! newest one; [`Log::reclaim`] gives up the oldest, moving on what is to be
 //! kept. Because the oldest always goes first, a copy that was replaced is
 //! never on disk without the one that replaced it.
+//!
+//! An owner whose own table is the index uses a [`wal::Wal`] instead.
 
 mod append;
 mod errors;
@@ -31,6 +33,7 @@ mod recover;
 mod rows;
 mod segment;
 mod space;
+pub mod wal;
 
 pub use errors::{JournalError, OpenError, ReadError, WriteError};
 pub use extent::{Extent, Record, Wait};

@@ -127,7 +127,7 @@ impl Log {
     }
 }
 
-fn failure(path: &Path, error: io::Error) -> OpenError {
+pub(crate) fn failure(path: &Path, error: io::Error) -> OpenError {
     OpenError::Io {
         path: path.to_path_buf(),
         error,
@@ -135,7 +135,7 @@ fn failure(path: &Path, error: io::Error) -> OpenError {
 }
 
 /// Creates the directory if there is none, and keeps others out of it.
-fn lock_directory(directory: &Path) -> Result<File, OpenError> {
+pub(crate) fn lock_directory(directory: &Path) -> Result<File, OpenError> {
     fs::create_dir_all(directory).map_err(|error| failure(directory, error))?;
     let path = directory.join("lock");
     let mut options = File::options();
@@ -166,7 +166,7 @@ fn lock_directory(directory: &Path) -> Result<File, OpenError> {
 
 /// Whether `RWF_NOWAIT` is known to the file system of an open file. At its end
 /// there is nothing to wait for, so only the flag is judged.
-fn reads_at_once(file: &File) -> bool {
+pub(crate) fn reads_at_once(file: &File) -> bool {
     let mut byte = [0];
     let mut slices = [IoSliceMut::new(&mut byte)];
     let end = file.metadata().map_or(PAGE, |file| file.len());

@@ -2,10 +2,12 @@
 //!
 //! It knows neither sockets nor event loops. The protocol itself is rustls.
 
+mod server;
 mod session;
 mod trust;
 
 pub use rustls::pki_types::ServerName;
-pub use rustls::{ClientConfig, ClientConnection};
+pub use rustls::{ClientConfig, ClientConnection, ServerConfig};
+pub use server::server_config;
 pub use session::Session;
 pub use trust::{Identity, Trust, client_config, system_roots};

@@ -8,7 +8,7 @@ use std::io::{self, BufRead as _, ErrorKind, IoSlice, Read, Write};
 use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, Connection};
+use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 
 /// Encrypted bytes that may wait for the wire; beyond, nothing more is taken.
 const MOST_WAITING: usize = 64 << 10;
@@ -28,12 +28,24 @@ impl Session {
     /// The settings do not allow it.
     pub fn client(config: Arc<ClientConfig>, name: ServerName<'static>) -> io::Result<Self> {
         let connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
-        let mut connection = Connection::from(connection);
+        Ok(Self::of(connection.into()))
+    }
+
+    /// A server's session with whoever has connected; nothing is read yet.
+    ///
+    /// # Errors
+    /// The settings do not allow it.
+    pub fn server(config: Arc<ServerConfig>) -> io::Result<Self> {
+        let connection = ServerConnection::new(config).map_err(io::Error::other)?;
+        Ok(Self::of(connection.into()))
+    }
+
+    fn of(mut connection: Connection) -> Self {
         connection.set_buffer_limit(Some(MOST_WAITING));
-        Ok(Self {
+        Self {
             connection,
             has_plain: false,
-        })
+        }
     }
 
     /// Takes the handshake on as far as it goes; `WouldBlock` while it is not done.
@@ -109,6 +121,16 @@ impl Session {
     /// Announces that nothing more comes.
     pub fn close(&mut self) {
         self.connection.send_close_notify();
+    }
+
+    /// Whether something waits for the wire to take it.
+    pub fn wants_write(&self) -> bool {
+        self.connection.wants_write()
+    }
+
+    /// Whether the two sides have not agreed yet.
+    pub fn is_handshaking(&self) -> bool {
+        self.connection.is_handshaking()
     }
 
     /// Whether plain bytes can be read without the wire.

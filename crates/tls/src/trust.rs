@@ -23,7 +23,7 @@ pub enum Trust<'a> {
     Anyone,
 }
 
-/// Who we are to a server that asks: PEM files.
+/// Who we are, to a server that asks or to our own clients: PEM files.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
     /// The certificate and those that lead to an authority.
@@ -91,7 +91,7 @@ pub fn system_roots() -> RootCertStore {
     roots
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let found = found.map_err(|error| error.to_string())?;
     if found.is_empty() {
@@ -100,7 +100,7 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     Ok(found)
 }
 
-fn store(certificates: &[CertificateDer<'static>]) -> Result<RootCertStore, String> {
+pub(crate) fn store(certificates: &[CertificateDer<'static>]) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates {
         roots

@@ -81,7 +81,7 @@ pub(crate) static SESSION: &[Setting<SessionDraft>] = &[
         "What a write does when `memory` is spent: sessions that were not read for long go, as in memcached; or their values leave memory and are read from `path` when they are asked for; or the write is refused, and nothing goes before its time. With \"spill\", each session still takes about 100 bytes of memory."),
     session!(size_or_unlimited "quota" => |session, bytes| session.quota_bytes = bytes, MIB, 1 << 50,
         "\"unlimited\"", "\"10GiB\"", "What keys and values may take, in memory and on disk. Beyond, new values are refused; it is looked at four times a second."),
-    session!(size "max_item" => |session, bytes| session.max_item_bytes = bytes, 1 << 10, 1 << 30,
+    session!(size "max_item" => |session, bytes| session.max_item_bytes = bytes, 1 << 10, 1 << 29,
         "\"1MiB\"", "\"8MiB\"", "The longest value. At most a quarter of `memory`."),
     session!(count "max_connections" => |session, n| session.max_connections = saturate(n), 1, 10_000_000,
         "65536", "10000", "Connections at once. Beyond, a client is told `ERROR Too many open connections`."),

@@ -83,6 +83,9 @@ fn announce(running: &Running) {
     for address in running.addresses() {
         out::line(&format!("listening on {address}"));
     }
+    for (name, address) in running.session_addresses() {
+        out::line(&format!("session {name} on {address}"));
+    }
     for address in running.admin_addresses() {
         out::line(&format!("admin on {address}"));
     }

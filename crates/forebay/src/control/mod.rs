@@ -18,6 +18,8 @@ use forebay_stats::{Gauges, Snapshot};
 
 use crate::applications::Applications;
 use crate::error_log::ErrorLog;
+use crate::run::connections;
+use crate::sessions::Sessions;
 use crate::{open_files, systemd};
 
 /// One for the process; shared by the main thread and the administration.
@@ -25,6 +27,7 @@ pub(crate) struct Control {
     handle: Handle,
     error_log: ErrorLog,
     applications: Applications,
+    sessions: Arc<Sessions>,
     servers: servers::Kept,
     /// What it was started with; `None`: nothing to read again.
     file: Option<PathBuf>,
@@ -41,7 +44,7 @@ impl Control {
     pub(crate) fn new(
         handle: Handle,
         error_log: ErrorLog,
-        applications: Applications,
+        (applications, sessions): (Applications, Arc<Sessions>),
         file: Option<PathBuf>,
         settings: Settings,
     ) -> Arc<Self> {
@@ -54,6 +57,7 @@ impl Control {
             servers,
             error_log,
             applications,
+            sessions,
             file,
             settings: Mutex::new(settings),
             text: Mutex::new(text),
@@ -135,14 +139,17 @@ impl Control {
         if checked.settings.admin != current.admin {
             warnings.push("the administration ([admin]) changes with the next start".into());
         }
+        if checked.settings.sessions != current.sessions {
+            warnings.push("the stores of sessions ([session.NAME]) change with the next start".into());
+        }
         warnings.extend(
             checked
                 .warnings
                 .iter()
                 .map(|warning| format!("{}: {}", checked.source.name, warning.message)),
         );
-        if checked.settings.server.max_connections != current.server.max_connections {
-            open_files::raise(checked.settings.server.max_connections);
+        if connections(&checked.settings) != connections(&current) {
+            open_files::raise(connections(&checked.settings));
         }
         *current = checked.settings;
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Some(checked.source.text);

@@ -180,8 +180,9 @@ mod tests {
             prop_assert_eq!(Entry::read(&changed), Some(expected));
             let removed = [&REMOVED_HEAD[..], &key].concat();
             prop_assert_eq!(Entry::read(&removed), Some(Entry::Removed(&key)));
-            prop_assert_eq!(Entry::read(&cleared(era)), Some(Entry::Cleared(era)));
-            prop_assert_eq!(Entry::read(&to_clear(era)), Some(Entry::ToClear(era)));
+            let (cleared, to_clear) = (cleared(era), to_clear(era));
+            prop_assert_eq!(Entry::read(&cleared), Some(Entry::Cleared(era)));
+            prop_assert_eq!(Entry::read(&to_clear), Some(Entry::ToClear(era)));
         }
 
         #[test]

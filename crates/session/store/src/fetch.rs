@@ -2,11 +2,13 @@
 //! of their own, so that nobody else waits for the disk.
 
 use std::collections::{HashMap, VecDeque};
+use std::io;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use forebay_session::{Calls, Ticket};
-use forebay_store::wal::{Wait, Wal};
+use forebay_store::wal::{ReadError, Wait, Wal};
 use forebay_table::Place;
 use parking_lot::{Condvar, Mutex};
 
@@ -77,14 +79,14 @@ impl Fetches {
     ///
     /// # Errors
     /// The system has none left.
-    pub(crate) fn start(self: &Arc<Self>) -> std::io::Result<()> {
-        for number in 0..THREADS {
+    pub(crate) fn start(self: &Arc<Self>) -> io::Result<Vec<JoinHandle<()>>> {
+        let start = |number| {
             let fetches = Arc::clone(self);
             std::thread::Builder::new()
                 .name(format!("session-read-{number}"))
-                .spawn(move || fetches.run())?;
-        }
-        Ok(())
+                .spawn(move || fetches.run())
+        };
+        (0..THREADS).map(start).collect()
     }
 
     /// A value, if it can be had without waiting.
@@ -165,7 +167,7 @@ impl Fetches {
                 value_at: PUT_HEAD + key_len,
             })),
             Ok(false) => None,
-            Err(error) if error.is_gone() => Some(Outcome::Again),
+            Err(ReadError::Gone) => Some(Outcome::Again),
             Err(error) => {
                 tracing::error!("a session's value cannot be read: {error}");
                 Some(Outcome::Lost)

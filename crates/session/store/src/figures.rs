@@ -1,6 +1,8 @@
 //! What a store tells of itself.
 
-use forebay_session::{Clients, Counts, Figures as ProtocolFigures};
+use std::sync::atomic::Ordering::Relaxed;
+
+use forebay_session::{Clients, Figures as ProtocolFigures};
 use forebay_store::wal;
 use forebay_table as table;
 
@@ -33,9 +35,7 @@ impl Store {
             clients: self.clients(),
             table: self.table.figures(),
             log: self.disk.as_ref().map(|disk| disk.log.wal.figures()),
-            compacted_bytes: self
-                .compacted_bytes
-                .load(std::sync::atomic::Ordering::Relaxed),
+            compacted_bytes: self.compacted_bytes.load(Relaxed),
         }
     }
 
@@ -75,20 +75,5 @@ impl Store {
             clients: self.clients(),
             table: self.table.figures(),
         };
-    }
-}
-
-/// So that nobody has to know what there is to count.
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_are_taken_off_as_they_were_added() {
-        let mut counts = Counts::default();
-        counts.cmd_get = 7;
-        counts.auth_errors = 2;
-        let sum = counts.plus(&counts);
-        assert_eq!(sum.minus(&counts), counts);
     }
 }

@@ -24,6 +24,6 @@ mod upkeep;
 pub use entry::Entry;
 pub use figures::Figures;
 pub use handle::Handle;
-pub use options::{Disk, Durability, Options};
+pub use options::{Disk, Durability, Full, Options};
 pub use recover::{RecoverError, Recovered};
-pub use store::Store;
+pub use store::{SnapshotError, Store};

@@ -108,9 +108,8 @@ impl Journal for Log {
         let Value::Here(value) = item.value else {
             return None;
         };
-        // Where the disk does not take it, memory would not get free: what was appended waits
-        // there for the disk.
-        let takes = self.is_recovered() && self.wal.state() == wal::State::Good;
+        // Where the disk refuses, memory would not get free: what was appended waits there.
+        let takes = self.is_recovered() && self.wal.state() != wal::State::Failing;
         takes.then(|| to_table(Self::put(self, key, item, value), value.len()))
     }
 }

@@ -23,6 +23,9 @@ pub struct Disk {
     pub path: PathBuf,
     /// When a write is there.
     pub durability: Durability,
+    /// The length of a segment of the log, in bytes; by default a 32nd of the memory, from 1 to
+    /// 64 MiB.
+    pub segment_bytes: Option<u64>,
 }
 
 /// What a store is made with.

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use forebay_session::{Backend, Calls, Commit, Progress, Ticket, Traffic};
@@ -43,8 +44,12 @@ pub struct Store {
     fetched: AtomicU32,
     pub(crate) began: Instant,
     pub(crate) compacted_bytes: AtomicU64,
+    /// Held while a segment is compacted: one at a time.
+    pub(crate) compacting: Mutex<()>,
     pub(crate) base: Mutex<crate::figures::Base>,
     pub(crate) upkeep: upkeep::Bell,
+    /// What works in the background.
+    working: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// Where the store is kept.
@@ -94,8 +99,10 @@ impl Store {
             fetched: AtomicU32::new(0),
             began: Instant::now(),
             compacted_bytes: AtomicU64::new(0),
+            compacting: Mutex::default(),
             base: Mutex::default(),
             upkeep: upkeep::Bell::default(),
+            working: Mutex::default(),
         });
         if let Some(disk) = &store.disk {
             let told = Arc::downgrade(&store);
@@ -113,15 +120,23 @@ impl Store {
     /// # Errors
     /// The system has no threads left.
     pub fn start(self: &Arc<Self>) -> io::Result<()> {
+        let mut working = self.working.lock();
         if let Some(disk) = &self.disk {
-            disk.fetches.start()?;
+            working.extend(disk.fetches.start()?);
         }
-        upkeep::start(self)
+        working.push(upkeep::start(self)?);
+        Ok(())
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether its log cannot be written now, so that writes are refused.
+    pub fn is_failing(&self) -> bool {
+        let disk = self.disk.as_ref();
+        disk.is_some_and(|disk| disk.log.wal.state() == wal::State::Failing)
     }
 
     /// A copy of the log as it is at this moment, in a new directory that a store can be opened
@@ -139,13 +154,19 @@ impl Store {
     ///
     /// # Errors
     /// What was written last cannot be kept.
-    pub fn stop(&self) -> Result<(), wal::CloseError> {
+    pub fn stop(&self) -> Result<(), wal::Error> {
         self.upkeep.ring_last();
-        let Some(disk) = &self.disk else {
-            return Ok(());
-        };
-        disk.fetches.stop();
-        disk.log.wal.close()
+        if let Some(disk) = &self.disk {
+            disk.fetches.stop();
+        }
+        let working = std::mem::take(&mut *self.working.lock());
+        for thread in working {
+            if let Err(panic) = thread.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+        let disk = self.disk.as_ref();
+        disk.map_or(Ok(()), |disk| disk.log.wal.close())
     }
 
     /// The commit that a write's answer waits for.
@@ -199,7 +220,10 @@ impl Store {
     pub(crate) fn comes_back(&self) -> bool {
         let most = self.table.options().memory_bytes;
         self.table.used_bytes() < most - most / 8
-            || self.fetched.fetch_add(1, Relaxed).is_multiple_of(COMES_BACK)
+            || self
+                .fetched
+                .fetch_add(1, Relaxed)
+                .is_multiple_of(COMES_BACK)
     }
 
     pub(crate) fn is_over_quota(&self) -> bool {
@@ -227,7 +251,7 @@ pub enum SnapshotError {
     /// The store is in memory only.
     NoLog,
     /// The log says why.
-    Log(wal::SnapshotError),
+    Log(wal::Error),
 }
 
 impl std::fmt::Display for SnapshotError {
@@ -242,10 +266,10 @@ impl std::fmt::Display for SnapshotError {
 impl std::error::Error for SnapshotError {}
 
 fn open_disk(options: &Options, disk: &crate::options::Disk) -> Result<Disk, OpenError> {
-    let segment_bytes = (options.memory_bytes / 32).clamp(1 << 20, 64 << 20);
+    let usual = (options.memory_bytes / 32).clamp(1 << 20, 64 << 20);
     let (wal, recovery) = Wal::open(wal::Options {
         path: disk.path.clone(),
-        segment_bytes: Some(segment_bytes),
+        segment_bytes: Some(disk.segment_bytes.unwrap_or(usual)),
         buffer_bytes: (options.memory_bytes / 8).clamp(4 << 20, 32 << 20) as usize,
         sync: match disk.durability {
             Durability::Always => Sync::Always,
@@ -267,10 +291,10 @@ pub(crate) fn now_s() -> u32 {
     since.map_or(0, |since| since.as_secs() as u32)
 }
 
-impl Backend for Arc<Store> {
+impl Backend for Store {
     type Engine = Handle;
 
-    fn engine(&self, calls: Arc<dyn Calls>, traffic: Arc<Traffic>) -> Handle {
+    fn engine(self: &Arc<Self>, calls: Arc<dyn Calls>, traffic: Arc<Traffic>) -> Handle {
         self.threads.lock().push(Thread {
             calls: Arc::clone(&calls),
             traffic,
@@ -283,12 +307,8 @@ impl Backend for Arc<Store> {
             return Progress::Durable;
         };
         let wal = &disk.log.wal;
-        let reached = match disk.durability {
-            Durability::Always | Durability::Interval => wal.synced(),
-            Durability::Never => wal.written(),
-        };
         match wal.state() {
-            _ if reached.0 >= commit.0 => Progress::Durable,
+            _ if wal.durable().0 >= commit.0 => Progress::Durable,
             wal::State::Failing => Progress::Failed,
             _ => Progress::Pending,
         }
@@ -300,4 +320,3 @@ impl Backend for Arc<Store> {
         }
     }
 }
-

@@ -7,6 +7,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use forebay_store::wal;
@@ -53,12 +54,11 @@ impl Bell {
 }
 
 /// Starts the thread.
-pub(crate) fn start(store: &Arc<Store>) -> io::Result<()> {
+pub(crate) fn start(store: &Arc<Store>) -> io::Result<JoinHandle<()>> {
     let store = Arc::clone(store);
     std::thread::Builder::new()
         .name("session-upkeep".into())
         .spawn(move || run(&store))
-        .map(drop)
 }
 
 fn run(store: &Store) {
@@ -88,6 +88,21 @@ fn run(store: &Store) {
 }
 
 impl Store {
+    /// Compacts the log once from end to end, though it is not yet due.
+    ///
+    /// # Errors
+    /// The disk refuses; what was not done is done later.
+    pub fn compact(&self) -> Result<(), wal::Error> {
+        let Some(disk) = &self.disk else {
+            return Ok(());
+        };
+        disk.log.wal.roll()?;
+        let last = disk.log.wal.segments().last().map(|last| last.number);
+        let oldest = || disk.log.wal.segments().first().map(|first| first.number);
+        while oldest() < last && self.compact_oldest() {}
+        Ok(())
+    }
+
     /// Whether the log has grown too long for `live` bytes of entries.
     fn needs_compaction(&self, live: u64) -> bool {
         let Some(disk) = &self.disk else {
@@ -104,6 +119,7 @@ impl Store {
         let Some(disk) = &self.disk else {
             return false;
         };
+        let _alone = self.compacting.lock();
         let (log, wal) = (&disk.log, &disk.log.wal);
         let segments = wal.segments();
         let Some(oldest) = segments.first().filter(|oldest| !oldest.open) else {

@@ -1,0 +1,87 @@
+//! One connection, as its thread keeps it. While it is idle it owns no buffer.
+
+use forebay_session::{Connection, Ticket};
+
+use crate::wire::Wire;
+
+/// One connection. It lives from the handing over to its thread until either side ends it.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) wire: Wire,
+    pub(crate) protocol: Connection,
+    /// What was read and not taken.
+    pub(crate) input: Vec<u8>,
+    /// How much of it there has to be before the protocol is asked again.
+    pub(crate) wanted: usize,
+    /// What waits to be sent, of which the first bytes have been.
+    pub(crate) output: Vec<u8>,
+    pub(crate) sent: usize,
+    /// Which socket it came by.
+    pub(crate) port: usize,
+    /// Which store is behind that.
+    pub(crate) store: usize,
+    /// What its store has to call.
+    pub(crate) ticket: Option<Ticket>,
+    /// The output may not be sent yet.
+    pub(crate) uncommitted: bool,
+    /// It ends when its output has left.
+    pub(crate) ends: bool,
+    /// It stands in the list of those that go on without an event.
+    pub(crate) listed: bool,
+    /// A time limit concerns it.
+    pub(crate) watched: bool,
+    /// When it last got on, by the thread's clock.
+    pub(crate) since_ms: u64,
+}
+
+impl Client {
+    /// A connection that came by a port with a store behind it.
+    pub(crate) fn new(
+        wire: Wire,
+        protocol: Connection,
+        (port, store): (usize, usize),
+        now_ms: u64,
+    ) -> Self {
+        Self {
+            wire,
+            protocol,
+            input: Vec::new(),
+            wanted: 1,
+            output: Vec::new(),
+            sent: 0,
+            port,
+            store,
+            ticket: None,
+            uncommitted: false,
+            ends: false,
+            listed: false,
+            watched: false,
+            since_ms: now_ms,
+        }
+    }
+
+    /// Whether it is the store's turn.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.ticket.is_some() || self.uncommitted
+    }
+
+    /// Whether something waits for the wire to take it.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.sent < self.output.len() || self.wire.wants_write()
+    }
+
+    /// Whether it is the peer that has to go on with what it began.
+    pub(crate) fn is_stalled(&self) -> bool {
+        !self.is_waiting()
+            && (self.is_blocked() || !self.is_between() || self.wire.is_handshaking())
+    }
+
+    /// Whether nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.is_waiting() && !self.is_blocked() && self.is_between()
+    }
+
+    fn is_between(&self) -> bool {
+        self.input.is_empty() && self.protocol.is_idle()
+    }
+}

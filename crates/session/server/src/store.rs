@@ -1,0 +1,103 @@
+//! A store as one thread sees it: its engine, who waits for it, and what its clients did in this
+//! round of the event loop.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use forebay_session::{Access, Backend, Commit, Counts, Limits, Ticket, Traffic};
+
+use crate::clients::Id;
+use crate::mailbox::{Caller, Mailbox};
+use crate::options::Listen;
+
+/// What is the same for all connections that come by one socket; all threads share it.
+#[derive(Debug)]
+pub(crate) struct Port {
+    /// Which store is behind it.
+    pub(crate) store: usize,
+    pub(crate) limits: Limits,
+    pub(crate) access: Access,
+    pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
+    pub(crate) max_connections: usize,
+    pub(crate) idle_ms: Option<u64>,
+    pub(crate) stalled_ms: u64,
+    /// How many connections there are.
+    pub(crate) open: AtomicUsize,
+}
+
+impl Port {
+    /// The port of a socket; its store's backend is added to `backends` unless it is there.
+    pub(crate) fn new<B>(listen: Listen<B>, backends: &mut Vec<Arc<B>>) -> Self {
+        let known = backends
+            .iter()
+            .position(|known| Arc::ptr_eq(known, &listen.backend));
+        let store = known.unwrap_or_else(|| {
+            backends.push(listen.backend);
+            backends.len() - 1
+        });
+        let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            store,
+            limits: listen.limits,
+            access: listen.access,
+            tls: listen.tls,
+            max_connections: listen.max_connections,
+            idle_ms: listen.idle_timeout.map(ms),
+            stalled_ms: ms(listen.stalled_timeout),
+            open: AtomicUsize::new(0),
+        }
+    }
+}
+
+/// What clients did since the last [`Store::end_round`].
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) bytes_read: u64,
+    pub(crate) bytes_written: u64,
+    pub(crate) counts: Counts,
+}
+
+/// A store, for one thread.
+pub(crate) struct Store<B: Backend> {
+    pub(crate) backend: Arc<B>,
+    pub(crate) engine: B::Engine,
+    pub(crate) traffic: Arc<Traffic>,
+    pub(crate) tally: Tally,
+    /// Who waits for which ticket.
+    pub(crate) tickets: HashMap<Ticket, Id>,
+    /// Who waits for which commit, the next first; some may be gone.
+    pub(crate) uncommitted: BinaryHeap<Reverse<(Commit, Id)>>,
+    /// The highest commit that somebody began to wait for in this round.
+    pub(crate) push: Commit,
+}
+
+impl<B: Backend> Store<B> {
+    pub(crate) fn new(backend: Arc<B>, mailbox: &Arc<Mailbox>, store: usize) -> Self {
+        let traffic = Arc::new(Traffic::default());
+        let mailbox = Arc::clone(mailbox);
+        let engine = backend.engine(Arc::new(Caller { mailbox, store }), Arc::clone(&traffic));
+        Self {
+            backend,
+            engine,
+            traffic,
+            tally: Tally::default(),
+            tickets: HashMap::new(),
+            uncommitted: BinaryHeap::new(),
+            push: Commit::default(),
+        }
+    }
+
+    /// Tells others what was done, and asks once for all commits that are waited for.
+    pub(crate) fn end_round(&mut self) {
+        if self.tally.bytes_read | self.tally.bytes_written != 0 {
+            let tally = std::mem::take(&mut self.tally);
+            self.traffic
+                .add(tally.bytes_read, tally.bytes_written, &tally.counts);
+        }
+        if self.push > Commit::default() {
+            self.backend.push(std::mem::take(&mut self.push));
+        }
+    }
+}

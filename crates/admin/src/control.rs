@@ -10,9 +10,11 @@ use std::time::Duration;
 
 mod pools;
 mod server_order;
+mod sessions;
 
 pub use pools::{AppState, PoolServer, PoolState, ProcessState, ServerChanged};
 pub use server_order::{ServerAct, ServerOrder, Share};
+pub use sessions::{SessionState, SnapshotOrder};
 
 /// What the administration address shows and does. It is called from threads
 /// that may wait, several at once.
@@ -123,6 +125,21 @@ pub trait Control: Send + Sync {
     /// [`Problem::NotFound`] without such an application.
     fn replace_app(&self, _name: &str) -> Result<(), Problem> {
         Err(Problem::absent("replacing processes"))
+    }
+
+    /// The stores of sessions.
+    fn sessions(&self) -> Vec<SessionState> {
+        Vec::new()
+    }
+
+    /// Copies what a store holds, as it is at this moment, into a new directory; says how many
+    /// bytes that are.
+    ///
+    /// # Errors
+    /// [`Problem::NotFound`] without such a store, [`Problem::Failed`] when the directory cannot
+    /// be made.
+    fn snapshot_session(&self, _order: &SnapshotOrder) -> Result<u64, Problem> {
+        Err(Problem::absent("copying stores of sessions"))
     }
 
     /// Begins to follow exchanges as they end; it stops when dropped.

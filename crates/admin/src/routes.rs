@@ -3,7 +3,7 @@
 
 use crate::access::Role;
 use crate::answer::Answer;
-use crate::api::{Handler, figures, objects, pools, purge, server};
+use crate::api::{Handler, figures, objects, pools, purge, server, sessions};
 use forebay_http::Method;
 
 /// One method of one path.
@@ -205,6 +205,11 @@ pub(crate) const ROUTES: &[Route] = &[
     Route {
         body: Some("AppName"), statuses: &[202, 404, 413, 415, 422, 503],
         ..act("/api/v1/apps/replace", Role::Admin, Action::Ask(pools::replace), "Replacing", "Replaces the processes of an application one by one, never with fewer at work.")
+    },
+    look("/api/v1/sessions", sessions::sessions, "Sessions", "The stores of sessions."),
+    Route {
+        body: Some("SnapshotOrder"), statuses: &[200, 404, 413, 415, 422, 500, 503],
+        ..act("/api/v1/sessions/snapshot", Role::Admin, Action::Ask(sessions::snapshot), "Snapshot", "Copies what a store of sessions holds, as it is at this moment, into a new directory that a store can be opened on.")
     },
     Route {
         action: Action::Follow, parameters: LOG_FILTERS, answer: Content::Lines("Exchange"), statuses: &[200, 503],

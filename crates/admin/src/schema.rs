@@ -109,6 +109,20 @@ const SCHEMAS: &[(&str, &[Member])] = &[
     ]),
     ("AppName", &[("app", "string", "The name of an application.")]),
     ("Replacing", &[("replacing", "string", "The application.")]),
+    ("Sessions", &[("sessions", "Session[]", "The stores of sessions, by name.")]),
+    ("Session", &[
+        ("name", "string", "Its name."),
+        ("addresses", "string[]", "Where clients connect."),
+        ("figures", "object", "What it counts and holds, by key."),
+    ]),
+    ("SnapshotOrder", &[
+        ("store", "string", "The name of a store of sessions."),
+        ("directory", "string", "The directory that is made: an absolute path on the server's machine."),
+    ]),
+    ("Snapshot", &[
+        ("directory", "string", "The directory that was made."),
+        ("bytes", "integer", "What is in it."),
+    ]),
     ("Site", &[
         ("name", "string", "Its name."),
         ("hosts", "string[]", "Its hosts; empty: every host."),

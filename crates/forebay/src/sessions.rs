@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use forebay_admin::control::SessionState;
 use forebay_config::settings::{self, ListenAddress, Session, SessionTls};
 use forebay_session::{Access, Limits};
 use forebay_session_server as server;
@@ -47,8 +48,7 @@ impl Sessions {
         }
         let (mut stores, mut listens, mut names) = (Vec::new(), Vec::new(), Vec::new());
         for (name, session) in settings {
-            let failure =
-                |why: String| Failure::message(format_args!("[session.{name}]: {why}"));
+            let failure = |why: String| Failure::message(format_args!("[session.{name}]: {why}"));
             let tls = session.tls.as_ref().map(tls).transpose();
             let tls = tls.map_err(failure)?;
             let store = Store::open(options(name, session));
@@ -112,9 +112,10 @@ impl Sessions {
         let began = Instant::now();
         for (store, thread) in self.reading.lock().drain(..) {
             let name = store.name();
-            let failure =
-                |why: String| Failure::message(format_args!("[session.{name}]: {why}"));
-            let read = thread.join().map_err(|_| failure("an internal fault".into()))?;
+            let failure = |why: String| Failure::message(format_args!("[session.{name}]: {why}"));
+            let read = thread
+                .join()
+                .map_err(|_| failure("an internal fault".into()))?;
             let recovered = read.map_err(|error| failure(error.to_string()))?;
             tell(name, &recovered, began.elapsed());
             store.start().map_err(|error| failure(error.to_string()))?;
@@ -146,6 +147,26 @@ impl Sessions {
     /// What each of them counts.
     pub(crate) fn figures(&self) -> Vec<SessionSnapshot> {
         self.stores.iter().map(|store| snapshot(store)).collect()
+    }
+
+    /// The same, for the administration.
+    pub(crate) fn states(&self) -> Vec<SessionState> {
+        let figures = self.figures().into_iter();
+        let state = |figures: SessionSnapshot| {
+            let own = self
+                .addresses
+                .iter()
+                .filter(|(name, _)| *name == figures.store);
+            let rows = forebay_stats::session::ROWS.iter();
+            SessionState {
+                addresses: own.map(|(_, address)| address.to_string()).collect(),
+                figures: rows
+                    .map(|row| (row.key.to_owned(), (row.read)(&figures).into()))
+                    .collect(),
+                name: figures.store,
+            }
+        };
+        figures.map(state).collect()
     }
 
     /// Copies what a store keeps, as it is at this moment, into a new directory.
@@ -228,9 +249,8 @@ fn access(session: &Session) -> Access {
 }
 
 fn tls(tls: &SessionTls) -> Result<Arc<forebay_tls::ServerConfig>, String> {
-    let read = |path: &Path| {
-        std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
-    };
+    let read =
+        |path: &Path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
     let (chain, key) = (read(&tls.certificate)?, read(&tls.key)?);
     let clients = tls.client_ca.as_deref().map(read).transpose()?;
     let identity = forebay_tls::Identity {

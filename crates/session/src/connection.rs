@@ -166,6 +166,7 @@ impl Connection {
             counts: &mut self.counts,
             shared: &mut self.shared,
             resumed: self.resumed.take(),
+            number: None,
             commit: *commit,
         };
         let step = match self.protocol {

@@ -234,6 +234,8 @@ pub struct Request<'a> {
     pub now_s: u32,
     /// The ticket of the request that was pending.
     pub resumed: Option<Ticket>,
+    /// The number that the item gets if it is written (`E`); `None`: the engine's next.
+    pub number: Option<u64>,
 }
 
 /// Where a scan stands; the default one is the beginning.

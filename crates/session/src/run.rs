@@ -89,6 +89,8 @@ pub(crate) struct Run<'r, E> {
     pub(crate) shared: &'r mut Shared,
     /// The ticket that was called; for the first operation.
     pub(crate) resumed: Option<Ticket>,
+    /// The number that the next operation is to give its item.
+    pub(crate) number: Option<u64>,
     /// What must be durable before the output may go.
     pub(crate) commit: Commit,
 }
@@ -106,6 +108,7 @@ impl<E: Engine> Run<'_, E> {
             op,
             now_s: self.now_s,
             resumed: self.resumed.take(),
+            number: self.number.take(),
         };
         let (out, counts) = (&mut *self.out, &mut *self.counts);
         match self

@@ -88,3 +88,21 @@ fn counters_are_made_and_told() {
         "CLIENT_ERROR invalid mode for ma M token\r\n"
     );
 }
+
+#[test]
+fn a_write_gets_the_number_that_its_client_gives() {
+    let engine = Plain::new(1000);
+    let mut client = Client::new(&engine);
+    assert_eq!(client.say("ms a 1 E77 c\r\nx\r\n"), "HD c77\r\n");
+    assert_eq!(client.say("ms a 1 C77 E99 c\r\ny\r\n"), "HD c99\r\n");
+    assert_eq!(client.say("ms a 1 C77 E100\r\nz\r\n"), "EX\r\n");
+    assert_eq!(
+        client.say("md a I E5 T30\r\nmg a c t\r\n"),
+        "HD\r\nHD c5 t30 X W\r\n"
+    );
+    assert_eq!(client.say("ma n N0 J7 E42 c v\r\n"), "VA 1 c42\r\n7\r\n");
+    assert_eq!(
+        client.say("ms a 1 Ex\r\n"),
+        "CLIENT_ERROR bad token in command line format\r\n"
+    );
+}

@@ -7,6 +7,7 @@ pub(crate) mod order;
 pub(crate) mod pools;
 pub(crate) mod purge;
 pub(crate) mod server;
+pub(crate) mod sessions;
 pub(crate) mod tail;
 
 use crate::answer::Answer;

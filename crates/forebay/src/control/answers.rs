@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use forebay_admin::control::{
     AppState, Ban, Inspection, Order, PoolServer, PoolState, Popular, Problem, ProcessState,
-    Purged, ServerChanged, ServerOrder, SettingInForce, SiteState, State, Tail, TailFilter,
+    Purged, ServerChanged, ServerOrder, SessionState, SettingInForce, SiteState, SnapshotOrder,
+    State, Tail, TailFilter,
 };
 use forebay_apps::AppStatus;
 use forebay_proxy::PoolStatus;
@@ -132,6 +133,18 @@ impl forebay_admin::Control for Control {
         Err(Problem::NotFound(format!(
             "there is no application {name:?}"
         )))
+    }
+
+    fn sessions(&self) -> Vec<SessionState> {
+        self.sessions.states()
+    }
+
+    fn snapshot_session(&self, order: &SnapshotOrder) -> Result<u64, Problem> {
+        let made = self.sessions.snapshot(&order.store, &order.directory);
+        made.map_err(|why| match why {
+            Some(why) => Problem::Failed(why),
+            None => Problem::NotFound(format!("there is no store {:?}", order.store)),
+        })
     }
 
     fn tail(&self, filter: &TailFilter) -> Result<Box<dyn Tail>, Problem> {

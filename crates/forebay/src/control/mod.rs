@@ -140,7 +140,8 @@ impl Control {
             warnings.push("the administration ([admin]) changes with the next start".into());
         }
         if checked.settings.sessions != current.sessions {
-            warnings.push("the stores of sessions ([session.NAME]) change with the next start".into());
+            warnings
+                .push("the stores of sessions ([session.NAME]) change with the next start".into());
         }
         warnings.extend(
             checked

@@ -54,6 +54,7 @@ fn remove<E: Engine>(
         },
         false => Op::Delete { cas: flags.cas },
     };
+    run.number = flags.number;
     run.apply(key, op, |out, counts, given| {
         counts.cmd_meta += 1;
         text::count_delete(counts, given);
@@ -117,6 +118,7 @@ fn calculate<E: Engine>(
         expires_s: flags.expires_s,
     });
     let now_s = run.now_s;
+    run.number = flags.number;
     run.apply(key, op, |out, counts, given| {
         counts.cmd_meta += 1;
         text::count_arithmetic(counts, up, given);

@@ -41,6 +41,8 @@ pub(super) struct Flags {
     pub(super) client: u32,
     /// `C`.
     pub(super) cas: Option<u64>,
+    /// `E`: the number that the item gets.
+    pub(super) number: Option<u64>,
     /// `D`.
     pub(super) delta: Option<u64>,
     /// `J`.
@@ -105,6 +107,7 @@ impl Flags {
             b'T' => self.expires_s = Some(moment().ok_or(bad)?),
             b'R' => self.recache_s = Some(moment().ok_or(bad)?),
             b'C' => self.cas = Some(number::unsigned(argument).ok_or(bad)?),
+            b'E' => self.number = Some(number::unsigned(argument).ok_or(bad)?),
             b'F' => self.client = number::unsigned_32(argument).ok_or(Fault::Bad(None))?,
             b'J' => self.initial = number::unsigned(argument).ok_or(BAD_INITIAL)?,
             b'D' => self.delta = Some(number::unsigned(argument).ok_or(BAD_DELTA)?),

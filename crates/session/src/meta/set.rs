@@ -53,6 +53,7 @@ fn store<E: Engine>(
         Some(Ok(value)) => value,
     };
     let op = Op::Store(of(&flags, mode, value));
+    run.number = flags.number;
     run.apply(key, op, |out, counts, given| {
         counts.cmd_meta += 1;
         text::count_store(counts, flags.cas.is_some(), given);

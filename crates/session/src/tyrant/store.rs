@@ -96,12 +96,14 @@ pub(super) fn show_matching<E: Engine>(
     let mut cursor = Some(Cursor::default());
     while let (Some(at), true) = (cursor, answer.found < most) {
         let (out, found) = (&mut *run.out, &mut answer.found);
-        cursor = run.engine.scan(at, run.now_s, SCAN_ITEMS, &mut |key, _, _| {
-            if *found < most && key.starts_with(prefix) {
-                *found += 1;
-                sized(out, key);
-            }
-        });
+        cursor = run
+            .engine
+            .scan(at, run.now_s, SCAN_ITEMS, &mut |key, _, _| {
+                if *found < most && key.starts_with(prefix) {
+                    *found += 1;
+                    sized(out, key);
+                }
+            });
         if answer.is_too_long(run) {
             return answer.fail_short(run);
         }

@@ -1,7 +1,7 @@
 //! Items and changes, between the words of the protocols and those of the table.
 
 use forebay_session as session;
-use forebay_table::{Body, Change, Item, Marks, Put};
+use forebay_table::{Body, Change, Item, Marks, Number, Put};
 
 /// The item's key was written in base64.
 const ENCODED: Marks = Marks(4);
@@ -30,11 +30,13 @@ fn marks(marks: session::Marks) -> Marks {
         .with(of(marks.encoded, ENCODED))
 }
 
-/// What the table is to do. `given` is the operation's own value.
+/// What the table is to do. `given` is the operation's own value, `number` the one that the item
+/// gets if it is written.
 pub(crate) fn change<'v>(
     change: session::Change,
     old: Option<&Item<'_>>,
     given: &'v [&'v [u8]],
+    number: Option<u64>,
 ) -> Change<'v> {
     match change {
         session::Change::Keep => Change::Keep,
@@ -54,7 +56,11 @@ pub(crate) fn change<'v>(
                     expires_s,
                     marks: new,
                     read,
-                    renumber,
+                    number: match (renumber, number) {
+                        (false, _) => Number::Same,
+                        (true, None) => Number::Next,
+                        (true, Some(cas)) => Number::Given(cas),
+                    },
                 },
             }
         }
@@ -71,7 +77,7 @@ pub(crate) fn change<'v>(
             flags,
             expires_s,
             marks: marks(new),
-            cas: None,
+            cas: number,
             read: new.fetched,
         }),
     }

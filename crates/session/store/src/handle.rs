@@ -102,7 +102,7 @@ impl Handle {
                 Err(place) => return (table::Change::Keep, Step::Fetch(place)),
             };
             let (what, reply) = decide(op, item.as_ref(), most, scratch);
-            let what = change(what, old.as_ref(), &given);
+            let what = change(what, old.as_ref(), &given, request.number);
             writes = !matches!(what, table::Change::Keep | table::Change::Read);
             match (reply, item) {
                 (Reply::Found { won, made: false }, Some(item)) => {

@@ -1,6 +1,6 @@
 //! What a caller decided, done.
 
-use crate::item::{Body, Change, Put};
+use crate::item::{Body, Change, Number, Put};
 use crate::journal::Why;
 use crate::record::{HOT, READ};
 use crate::room::Short;
@@ -32,7 +32,7 @@ impl Shard {
                 expires_s,
                 marks,
                 read,
-                renumber,
+                number,
             } => {
                 header.expires_s = *expires_s;
                 header.marks = marks.0;
@@ -40,9 +40,11 @@ impl Shard {
                     header.last_read_s = now.now_s;
                     header.bits |= HOT | READ;
                 }
-                if *renumber {
-                    header.cas = self.next_cas(now);
-                }
+                header.cas = match number {
+                    Number::Same => header.cas,
+                    Number::Next => self.next_cas(now),
+                    Number::Given(cas) => *cas,
+                };
                 self.change(now, key, found, &header);
             }
             Change::Remove => {

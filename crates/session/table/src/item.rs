@@ -114,14 +114,25 @@ pub enum Change<'v> {
         marks: Marks,
         /// It counts as read.
         read: bool,
-        /// It gets the table's next `cas`: it was written. Not for a value elsewhere, whose
-        /// record has the old one.
-        renumber: bool,
+        /// It gets another `cas`, for it was written. Not for a value elsewhere, whose record
+        /// has the old one.
+        number: Number,
     },
     /// It is written.
     Put(Put<'v>),
     /// It goes.
     Remove,
+}
+
+/// What `cas` an item gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// The one it has.
+    Same,
+    /// The table's next.
+    Next,
+    /// This one, which a client wants to see. It is not compared with any other.
+    Given(u64),
 }
 
 /// An item to be written.

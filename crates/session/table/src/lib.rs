@@ -38,7 +38,7 @@ mod upkeep;
 mod write;
 
 pub use figures::Figures;
-pub use item::{Body, Change, Item, Marks, Place, Put, Refused, Value};
+pub use item::{Body, Change, Item, Marks, Number, Place, Put, Refused, Value};
 pub use journal::{Journal, Why};
 pub use options::{Full, Options};
 pub use relocate::Moved;

@@ -6,7 +6,7 @@ mod common;
 
 use common::{get, mark, options, put, put_of, remove, touch};
 use forebay_table::{
-    Body, Change, Cursor, Full, Item, Marks, Options, Place, Refused, Table, Value,
+    Body, Change, Cursor, Full, Item, Marks, Number, Options, Place, Refused, Table, Value,
 };
 
 fn table() -> Table {
@@ -98,7 +98,7 @@ fn marks_and_the_end_change_without_the_value() {
         expires_s: 77,
         marks: marks.without(Marks::WON),
         read: false,
-        renumber: true,
+        number: Number::Next,
     };
     let (_, given) = table.update(b"k", 1, |_, _| (renumbered, ())).unwrap();
     assert!(given > cas);

@@ -111,7 +111,7 @@ impl Inner {
                 }
                 if renumber {
                     self.cas += 1;
-                    kept.cas = self.cas;
+                    kept.cas = request.number.unwrap_or(self.cas);
                 }
             }
             Change::Put {
@@ -130,7 +130,7 @@ impl Inner {
                     value,
                     flags,
                     expires_s,
-                    cas: self.cas,
+                    cas: request.number.unwrap_or(self.cas),
                     marks,
                     used_s: request.now_s,
                 };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::held::{Held, Stored};
-use crate::{Body, Change, Item, Marks, Place, Put, Refused, Table};
+use crate::{Body, Change, Item, Marks, Number, Place, Put, Refused, Table};
 
 #[derive(Clone, Debug)]
 pub(super) enum Step {
@@ -195,7 +195,7 @@ fn change(table: &Table, model: &mut Model, key: u8, read: bool, same: impl Fn(&
                 expires_s: held.expires_s,
                 marks: held.marks,
                 read,
-                renumber: false,
+                number: Number::Same,
             };
             (head, ())
         }

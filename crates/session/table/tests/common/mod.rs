@@ -1,7 +1,7 @@
 //! Short ways to write and read.
 #![allow(dead_code)]
 
-use forebay_table::{Body, Change, Full, Marks, Options, Put, Refused, Table, Value};
+use forebay_table::{Body, Change, Full, Marks, Number, Options, Put, Refused, Table, Value};
 
 pub(crate) fn put_of<'a>(body: Body<'a>, expires_s: u32) -> Put<'a> {
     Put {
@@ -20,7 +20,7 @@ pub(crate) fn touch(expires_s: u32) -> Change<'static> {
         expires_s,
         marks: Marks::NONE,
         read: true,
-        renumber: false,
+        number: Number::Same,
     }
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn mark(marks: Marks, expires_s: u32) -> Change<'static> {
         expires_s,
         marks,
         read: false,
-        renumber: false,
+        number: Number::Same,
     }
 }
 

@@ -1,6 +1,6 @@
 //! How fast the table is on this machine, and what an item costs, through its public functions.
 //!
-//! `cargo run --release -p forebay-table --example speed`
+//! `cargo run --release -p forebay-table --example table_speed`
 
 use std::time::Instant;
 

@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use crate::client::Client;
 use crate::config::Config;
 use crate::response::Response;
+use crate::session::SessionClient;
 use crate::stream::Address;
 use crate::{DEADLINE, Origin, program};
 
@@ -25,6 +26,8 @@ pub struct Forebay {
     directory: TempDir,
     /// What it listens on, in the order of the file.
     pub addresses: Vec<Address>,
+    /// Where its stores of sessions are, by name.
+    pub sessions: Vec<(String, Address)>,
     /// The administration address.
     pub admin: Option<Address>,
 }
@@ -80,6 +83,10 @@ impl Forebay {
                 forebay
                     .addresses
                     .push(Address::parse(address).expect("an address after `listening on`"));
+            } else if let Some(session) = line.strip_prefix("session ") {
+                let (name, address) = session.split_once(" on ").expect("where it is");
+                let address = Address::parse(address).expect("an address");
+                forebay.sessions.push((name.to_owned(), address));
             } else if let Some(address) = line.strip_prefix("admin on ") {
                 forebay.admin = Address::parse(address);
             } else if line == "ready" {
@@ -115,6 +122,7 @@ impl Forebay {
             output,
             directory,
             addresses: Vec::new(),
+            sessions: Vec::new(),
             admin: None,
         }
     }
@@ -123,6 +131,12 @@ impl Forebay {
     #[track_caller]
     pub fn client(&self) -> Client {
         Client::connect(&self.addresses[0])
+    }
+
+    /// A connection to the first address of the first store of sessions.
+    #[track_caller]
+    pub fn session(&self) -> SessionClient {
+        SessionClient::connect(&self.sessions[0].1)
     }
 
     /// One GET on a connection of its own.

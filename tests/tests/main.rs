@@ -91,6 +91,10 @@ mod cgi_php;
 mod cgi_scripts;
 mod cgi_site;
 
+mod session_basic;
+mod session_failing;
+mod session_keep;
+
 mod compress;
 mod files;
 mod files_hostile;

@@ -154,6 +154,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  forebay join edge.example:80 --pool app --local 127.0.0.1:3000 --token secret\n  forebay join edge1:80 edge2:80 --pool app --local unix:/run/app.sock --name web-1\n\nThe token may be in FOREBAY_JOIN_TOKEN instead, where no list of processes shows it."
     )]
     Join(JoinArgs),
+    /// Read, change, list, export and import the items of a session store
+    #[command(
+        long_about = crate::commands::session::args::LONG,
+        after_help = crate::commands::session::args::EXAMPLES
+    )]
+    Session(crate::commands::session::args::SessionArgs),
     /// Send load to a server and measure what it answers
     Bench(Box<forebay_bench::BenchArgs>),
     /// Run the same load against several servers, side by side

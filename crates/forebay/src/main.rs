@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Some(Command::App(args)) => commands::app::app(&args),
         Some(Command::Drain(args)) => commands::drain::drain(&args),
         Some(Command::Join(args)) => commands::join::join(&args),
+        Some(Command::Session(args)) => commands::session::session(&args),
         Some(Command::Bench(args)) => commands::bench::bench(&args),
         Some(Command::Compare(args)) => commands::compare::compare(&args),
     };

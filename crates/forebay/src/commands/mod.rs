@@ -14,6 +14,7 @@ pub(crate) mod pool;
 pub(crate) mod purge;
 pub(crate) mod reload;
 pub(crate) mod serve;
+pub(crate) mod session;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod top;

@@ -43,16 +43,21 @@ impl Buffers {
         Self::lend(&mut self.spare, bytes)
     }
 
-    /// The output from `sent` on, for later, and how much of it has left already: much is handed
-    /// over as it is, little is copied.
-    pub(crate) fn take_out(&mut self, sent: usize) -> (Vec<u8>, usize) {
-        let rest = self.out.get(sent..).unwrap_or_default();
-        if rest.len() > SPARE_BYTES {
-            return (std::mem::take(&mut self.out), sent);
+    /// A buffer with the output from `start` to `end`.
+    pub(crate) fn lend_out(&mut self, start: usize, end: usize) -> Vec<u8> {
+        let bytes = self.out.get(start..end).unwrap_or_default();
+        Self::lend(&mut self.spare, bytes)
+    }
+
+    /// Takes away the output from `start` on, for later: much is handed over as it is if it is all
+    /// there is, else it is copied.
+    pub(crate) fn cut_out(&mut self, start: usize) -> Vec<u8> {
+        if start == 0 && self.out.len() > SPARE_BYTES {
+            return std::mem::take(&mut self.out);
         }
-        let rest = Self::lend(&mut self.spare, rest);
-        self.clear_out();
-        (rest, 0)
+        let cut = self.lend_out(start, self.out.len());
+        self.out.truncate(start);
+        cut
     }
 
     /// Empties the output.
@@ -68,5 +73,47 @@ impl Buffers {
             buffer.clear();
             self.spare.push(buffer);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn little_output_is_copied_and_much_handed_over() {
+        let mut buffers = Buffers::new();
+        buffers.out.extend_from_slice(b"abcdef");
+        assert_eq!(buffers.lend_out(1, 3), b"bc");
+        assert_eq!(buffers.cut_out(2), b"cdef");
+        assert_eq!(buffers.out, b"ab");
+        buffers.out.resize(SPARE_BYTES + 10, b'x');
+        let place = buffers.out.as_ptr();
+        let cut = buffers.cut_out(0);
+        assert_eq!(cut.as_ptr(), place);
+        assert!(buffers.out.is_empty());
+    }
+
+    #[test]
+    fn what_is_given_back_is_lent_again_unless_it_is_large() {
+        let mut buffers = Buffers::new();
+        let mut small = Vec::with_capacity(1000);
+        let place = small.as_ptr();
+        buffers.give_back(&mut small);
+        assert_eq!(small.capacity(), 0);
+        buffers.give_back(&mut vec![0; SPARE_BYTES + 1]);
+        buffers.give_back(&mut Vec::new());
+        buffers.read[..3].copy_from_slice(b"abc");
+        let lent = buffers.lend_read(1, 3);
+        assert_eq!((lent.as_ptr(), lent.as_slice()), (place, &b"bc"[..]));
+        assert_eq!(buffers.lend_read(0, 1).capacity().min(1000), 8);
+    }
+
+    #[test]
+    fn what_one_large_answer_took_is_not_kept() {
+        let mut buffers = Buffers::new();
+        buffers.out.resize(10 << 20, b'x');
+        buffers.clear_out();
+        assert!(buffers.out.capacity() <= OUT_KEPT + (64 << 10));
     }
 }

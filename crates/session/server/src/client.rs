@@ -24,6 +24,8 @@ pub(crate) struct Client {
     pub(crate) ticket: Option<Ticket>,
     /// The output may not be sent yet.
     pub(crate) uncommitted: bool,
+    /// Its answer is among those that the thread is about to send.
+    pub(crate) answered: bool,
     /// It ends when its output has left.
     pub(crate) ends: bool,
     /// It stands in the list of those that go on without an event.
@@ -53,6 +55,7 @@ impl Client {
             store,
             ticket: None,
             uncommitted: false,
+            answered: false,
             ends: false,
             listed: false,
             watched: false,
@@ -78,10 +81,22 @@ impl Client {
 
     /// Whether nothing is under way.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.is_waiting() && !self.is_blocked() && self.is_between()
+        !self.is_waiting() && !self.answered && !self.is_blocked() && self.is_between()
     }
 
     fn is_between(&self) -> bool {
         self.input.is_empty() && self.protocol.is_idle()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_connection_costs_less_than_a_kilobyte() {
+        let own = size_of::<Client>() - size_of::<Connection>();
+        assert!(own <= 160, "{own} bytes beside the protocol's");
+        assert!(size_of::<Client>() <= 768, "{}", size_of::<Client>());
     }
 }

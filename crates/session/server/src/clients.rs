@@ -13,6 +13,9 @@ pub(crate) struct Id {
 }
 
 impl Id {
+    /// None is lower.
+    pub(crate) const LEAST: Self = Self { place: 0, turn: 0 };
+
     pub(crate) fn token(self) -> Token {
         Token((self.turn as usize) << 32 | self.place as usize)
     }
@@ -113,5 +116,25 @@ impl Clients {
             };
             Some((id, place.client.as_deref()?))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_not_given_twice_and_a_place_is() {
+        let mut clients = Clients::default();
+        let (first, second) = (clients.reserve(), clients.reserve());
+        clients.release(first);
+        clients.release(first);
+        assert_eq!(clients.len(), 1);
+        let third = clients.reserve();
+        assert_eq!(third.place, first.place);
+        assert_ne!(third.token(), first.token());
+        assert_eq!(Id::of(third.token()), third);
+        assert_ne!(third, second);
+        assert!(clients.take(first).is_none());
     }
 }

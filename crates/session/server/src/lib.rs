@@ -15,11 +15,13 @@
 
 mod accept;
 mod address;
+mod answer;
 mod bind;
 mod buffers;
 mod client;
 mod clients;
 mod clock;
+mod letters;
 mod mailbox;
 mod options;
 mod server;

@@ -72,18 +72,7 @@ impl Server {
         options: Options,
         listens: Vec<Listen<B>>,
     ) -> Result<Self, StartError> {
-        let (mut addresses, mut files, mut listeners) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut ports, mut backends) = (Vec::new(), Vec::new());
-        for mut listen in listens {
-            let (listener, address, file) = bind(&mut listen).map_err(|error| StartError {
-                address: Some(listen.address.clone()),
-                error,
-            })?;
-            addresses.push(address);
-            listeners.push(listener);
-            files.extend(file);
-            ports.push(Port::new(listen, &mut backends));
-        }
+        let mut sockets = Sockets::bind(listens)?;
         let threads = options.threads.max(1);
         let polls: Vec<Poll> = (0..threads)
             .map(|_| Poll::new())
@@ -91,20 +80,20 @@ impl Server {
         let mailbox = |poll: &Poll| Ok(Arc::new(Mailbox::new(Waker::new(poll.registry(), WAKER)?)));
         let mailboxes: Vec<_> = polls.iter().map(mailbox).collect::<io::Result<_>>()?;
         let shared = Arc::new(Shared {
-            ports,
+            ports: sockets.ports,
             mailboxes: mailboxes.clone(),
             loads: (0..threads).map(|_| AtomicUsize::new(0)).collect(),
         });
         // From here on whatever goes wrong is undone by dropping it.
         let server = Self {
-            addresses,
+            addresses: sockets.addresses,
             mailboxes,
             threads: Mutex::default(),
-            _files: files,
+            _files: sockets.files,
         };
         for (number, poll) in polls.into_iter().enumerate() {
-            let (shared, backends) = (Arc::clone(&shared), backends.clone());
-            let listeners = std::mem::take(&mut listeners);
+            let (shared, backends) = (Arc::clone(&shared), sockets.backends.clone());
+            let listeners = std::mem::take(&mut sockets.listeners);
             let thread = std::thread::Builder::new()
                 .name(format!("{}-{number}", options.name))
                 .spawn(move || work(number, poll, shared, &backends, listeners))?;
@@ -141,6 +130,40 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.drain(Instant::now());
+    }
+}
+
+/// The sockets of a server, bound; a socket has the same number in each list, but for the files.
+struct Sockets<B> {
+    addresses: Vec<ListenAddress>,
+    listeners: Vec<Listener>,
+    ports: Vec<Port>,
+    files: Vec<SocketFile>,
+    /// Each store once.
+    backends: Vec<Arc<B>>,
+}
+
+impl<B> Sockets<B> {
+    fn bind(listens: Vec<Listen<B>>) -> Result<Self, StartError> {
+        let mut sockets = Self {
+            addresses: Vec::new(),
+            listeners: Vec::new(),
+            ports: Vec::new(),
+            files: Vec::new(),
+            backends: Vec::new(),
+        };
+        for mut listen in listens {
+            let (listener, address, file) = bind(&mut listen).map_err(|error| StartError {
+                address: Some(listen.address.clone()),
+                error,
+            })?;
+            sockets.addresses.push(address);
+            sockets.listeners.push(listener);
+            sockets.files.extend(file);
+            let port = Port::new(listen, &mut sockets.backends);
+            sockets.ports.push(port);
+        }
+        Ok(sockets)
     }
 }
 

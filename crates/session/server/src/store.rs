@@ -2,7 +2,7 @@
 //! round of the event loop.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -51,7 +51,7 @@ impl Port {
     }
 }
 
-/// What clients did since the last [`Store::end_round`].
+/// What clients did since the last [`Store::tell`].
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) bytes_read: u64,
@@ -65,8 +65,8 @@ pub(crate) struct Store<B: Backend> {
     pub(crate) engine: B::Engine,
     pub(crate) traffic: Arc<Traffic>,
     pub(crate) tally: Tally,
-    /// Who waits for which ticket.
-    pub(crate) tickets: HashMap<Ticket, Id>,
+    /// Who waits for which ticket; several may for one.
+    pub(crate) tickets: BTreeSet<(u64, Id)>,
     /// Who waits for which commit, the next first; some may be gone.
     pub(crate) uncommitted: BinaryHeap<Reverse<(Commit, Id)>>,
     /// The highest commit that somebody began to wait for in this round.
@@ -83,19 +83,35 @@ impl<B: Backend> Store<B> {
             engine,
             traffic,
             tally: Tally::default(),
-            tickets: HashMap::new(),
+            tickets: BTreeSet::new(),
             uncommitted: BinaryHeap::new(),
             push: Commit::default(),
         }
     }
 
-    /// Tells others what was done, and asks once for all commits that are waited for.
-    pub(crate) fn end_round(&mut self) {
+    /// Somebody who waits for this ticket, and no longer does.
+    pub(crate) fn take_called(&mut self, ticket: Ticket) -> Option<Id> {
+        let mut from = self.tickets.range((ticket.0, Id::LEAST)..);
+        let first = *from.next()?;
+        if first.0 != ticket.0 {
+            return None;
+        }
+        self.tickets.remove(&first);
+        Some(first.1)
+    }
+
+    /// Tells others what the clients did.
+    pub(crate) fn tell(&mut self) {
         if self.tally.bytes_read | self.tally.bytes_written != 0 {
             let tally = std::mem::take(&mut self.tally);
             self.traffic
                 .add(tally.bytes_read, tally.bytes_written, &tally.counts);
         }
+    }
+
+    /// Asks once for all commits that are waited for since the last call.
+    pub(crate) fn end_round(&mut self) {
+        self.tell();
         if self.push > Commit::default() {
             self.backend.push(std::mem::take(&mut self.push));
         }

@@ -1,10 +1,10 @@
-//! A connection's turn: at most one read, one visit of the protocol, one write. What is left comes
-//! again after the others had their turns, without waiting for an event.
+//! A connection's turn: at most one read, one visit of the protocol, and an answer for
+//! `answer.rs` to send. What is left comes again after the others had their turns, without waiting
+//! for an event.
 
-use std::cmp::Reverse;
 use std::io::ErrorKind;
 
-use forebay_session::{Backend, Commit, Progress, State};
+use forebay_session::{Backend, State};
 
 use crate::client::Client;
 use crate::clients::Id;
@@ -15,6 +15,8 @@ use crate::worker::Worker;
 pub(crate) enum After {
     /// It waits for an event, a ticket or a commit.
     Stay,
+    /// Its answer is about to leave with those of others.
+    Answered,
     /// It can go on at once.
     Again,
     /// It ends.
@@ -33,13 +35,13 @@ enum Input {
 impl<B: Backend> Worker<B> {
     /// One turn.
     pub(crate) fn turn(&mut self, id: Id, client: &mut Client) -> After {
-        if client.is_waiting() {
+        if client.uncommitted || client.answered {
             return After::Stay;
         }
         if client.is_blocked() && !self.send_rest(id, client) {
             return After::Gone;
         }
-        if client.is_blocked() {
+        if client.is_blocked() || client.ticket.is_some() {
             return After::Stay;
         }
         if client.ends {
@@ -74,7 +76,9 @@ impl<B: Backend> Worker<B> {
             Err(_) => return Err(After::Gone),
         };
         client.since_ms = self.clock.ms;
-        self.tally(client.store, count, 0);
+        if let Some(store) = self.stores.get_mut(client.store) {
+            store.tally.bytes_read += count as u64;
+        }
         match is_shared {
             true => Ok(Input::Shared(count)),
             false if client.input.len() >= client.wanted => Ok(Input::Own),
@@ -93,23 +97,23 @@ impl<B: Backend> Worker<B> {
             return After::Gone;
         };
         let (engine, out) = (&store.engine, &mut self.buffers.out);
+        let start = out.len();
         let taken = client.protocol.take(bytes, engine, self.clock.unix_s, out);
         let counts = client.protocol.take_counts();
         store.tally.counts = store.tally.counts.plus(&counts);
+        store.tally.bytes_written += (out.len() - start) as u64;
+        if let State::Wait(ticket) = taken.state {
+            client.ticket = Some(ticket);
+            store.tickets.insert((ticket.0, id));
+        }
         self.keep_rest(client, input, taken.consumed);
         client.wanted = 0;
         match taken.state {
             State::More { bytes } => client.wanted = bytes.max(client.input.len() + 1),
-            State::Full => {}
             State::Close => client.ends = true,
-            State::Wait(ticket) => {
-                client.ticket = Some(ticket);
-                if let Some(store) = self.stores.get_mut(client.store) {
-                    store.tickets.insert(ticket, id);
-                }
-            }
+            State::Full | State::Wait(_) => {}
         }
-        self.answer(id, client, taken.commit)
+        self.answer(id, client, start, taken.commit)
     }
 
     /// Keeps what was not taken of the input.
@@ -126,98 +130,6 @@ impl<B: Backend> Worker<B> {
                     client.input.shrink_to_fit();
                 }
             }
-        }
-    }
-
-    /// Sends the output, or keeps it until it may be sent.
-    fn answer(&mut self, id: Id, client: &mut Client, commit: Commit) -> After {
-        let progress = self.progress(client, commit);
-        if progress == Progress::Pending
-            && let Some(store) = self.stores.get_mut(client.store)
-        {
-            store.push = store.push.max(commit);
-            if !self.buffers.out.is_empty() {
-                store.uncommitted.push(Reverse((commit, id)));
-                (client.output, client.sent) = self.buffers.take_out(0);
-                client.uncommitted = true;
-                return After::Stay;
-            }
-        }
-        if !self.buffers.out.is_empty() {
-            if progress == Progress::Failed || !self.send(id, client) {
-                self.buffers.clear_out();
-                return After::Gone;
-            }
-            if client.is_blocked() {
-                return After::Stay;
-            }
-        }
-        match () {
-            () if client.ends => After::Gone,
-            () if client.ticket.is_some() => After::Stay,
-            () if client.wanted == 0 || client.wire.has_more() => After::Again,
-            () => After::Stay,
-        }
-    }
-
-    fn progress(&self, client: &Client, commit: Commit) -> Progress {
-        if commit == Commit::default() {
-            return Progress::Durable;
-        }
-        let store = self.stores.get(client.store);
-        store.map_or(Progress::Failed, |store| store.backend.progress(commit))
-    }
-
-    /// Sends the thread's output; what the wire does not take becomes the connection's. `false`:
-    /// the connection is of no use any more.
-    fn send(&mut self, id: Id, client: &mut Client) -> bool {
-        let Ok(sent) = client.wire.write(&self.buffers.out) else {
-            return false;
-        };
-        self.tally(client.store, 0, sent);
-        if sent == self.buffers.out.len() {
-            self.buffers.clear_out();
-        } else {
-            (client.output, client.sent) = self.buffers.take_out(sent);
-        }
-        self.await_wire(id, client) != After::Gone
-    }
-
-    /// Sends the connection's own output. `false`: the connection is of no use any more.
-    fn send_rest(&mut self, id: Id, client: &mut Client) -> bool {
-        let rest = client.output.get(client.sent..).unwrap_or_default();
-        let Ok(sent) = client.wire.write(rest) else {
-            return false;
-        };
-        if client.wire.flush().is_err() {
-            return false;
-        }
-        if sent > 0 {
-            client.since_ms = self.clock.ms;
-        }
-        client.sent += sent;
-        self.tally(client.store, 0, sent);
-        if client.sent >= client.output.len() {
-            client.sent = 0;
-            self.buffers.give_back(&mut client.output);
-        }
-        self.await_wire(id, client) != After::Gone
-    }
-
-    fn tally(&mut self, store: usize, read: usize, written: usize) {
-        if let Some(store) = self.stores.get_mut(store) {
-            store.tally.bytes_read += read as u64;
-            store.tally.bytes_written += written as u64;
-        }
-    }
-
-    /// Chooses the event that is waited for.
-    fn await_wire(&mut self, id: Id, client: &mut Client) -> After {
-        let registry = self.poll.registry();
-        let writing = client.is_blocked();
-        match client.wire.set_writing(registry, id.token(), writing) {
-            Ok(()) => After::Stay,
-            Err(_) => After::Gone,
         }
     }
 }

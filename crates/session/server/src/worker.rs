@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use forebay_session::{Backend, Connection, Progress};
+use forebay_session::{Backend, Connection};
 use mio::event::Event;
 use mio::{Events, Poll, Token};
 
 use crate::accept::{Doors, Shared};
+use crate::answer::Answer;
 use crate::bind::Listener;
 use crate::buffers::Buffers;
 use crate::client::Client;
@@ -27,6 +28,9 @@ pub(crate) const WAKER: Token = Token(usize::MAX);
 /// Events that are taken at a time.
 const EVENTS: usize = 512;
 
+/// Output of several connections that is gathered before it is sent, in bytes.
+const ANSWERS_BYTES: usize = 64 << 10;
+
 /// One thread. It lives until it was told to drain and has no connection left.
 pub(crate) struct Worker<B: Backend> {
     pub(crate) number: usize,
@@ -37,14 +41,20 @@ pub(crate) struct Worker<B: Backend> {
     pub(crate) clients: Clients,
     pub(crate) buffers: Buffers,
     pub(crate) clock: Clock,
+    /// Answers that stand in the output, to be sent together.
+    pub(crate) answers: Vec<Answer>,
+    /// With that much output they are sent; no connection finds more there when its turn comes.
+    pub(crate) answers_bytes: usize,
     /// How many connections a time limit concerns, and when they are looked at next.
     pub(crate) watched: usize,
     pub(crate) sweep_next_ms: u64,
-    mailbox: Arc<Mailbox>,
-    letters: Letters,
+    pub(crate) mailbox: Arc<Mailbox>,
+    /// Room for what is taken from it.
+    pub(crate) letters: Letters,
     /// Who goes on without an event, in the next round.
-    ready: Vec<Id>,
-    draining: Option<Instant>,
+    pub(crate) ready: Vec<Id>,
+    /// It is to end, by then at the latest.
+    pub(crate) draining: Option<Instant>,
 }
 
 impl<B: Backend> Worker<B> {
@@ -57,6 +67,8 @@ impl<B: Backend> Worker<B> {
         backends: &[Arc<B>],
         listeners: Vec<Listener>,
     ) -> Self {
+        let limits = shared.ports.iter().map(|port| port.limits.output_bytes / 4);
+        let answers_bytes = limits.fold(ANSWERS_BYTES, usize::min);
         let backends = backends.iter().enumerate();
         let store = |(at, backend): (usize, &Arc<B>)| Store::new(Arc::clone(backend), &mailbox, at);
         Self {
@@ -68,6 +80,8 @@ impl<B: Backend> Worker<B> {
             clients: Clients::default(),
             buffers: Buffers::new(),
             clock: Clock::new(),
+            answers: Vec::new(),
+            answers_bytes,
             watched: 0,
             sweep_next_ms: 0,
             mailbox,
@@ -91,16 +105,18 @@ impl<B: Backend> Worker<B> {
                 polled => polled?,
             }
             self.clock.tick();
-            std::mem::swap(&mut self.ready, &mut turns);
             if self.mailbox.has_letters() {
                 self.read_letters();
+                self.send_answers();
             }
+            std::mem::swap(&mut self.ready, &mut turns);
             for event in &events {
                 self.notice(event);
             }
             for id in turns.drain(..) {
                 self.serve(id);
             }
+            self.send_answers();
             self.accept();
             self.sweep();
             for store in &mut self.stores {
@@ -132,65 +148,12 @@ impl<B: Backend> Worker<B> {
         let Some(client) = self.clients.get(id) else {
             return;
         };
-        if event.is_readable() || event.is_error() {
-            client
-                .wire
-                .ready(event.is_read_closed() || event.is_error());
+        let ending = event.is_read_closed() || event.is_error();
+        if event.is_readable() || ending {
+            client.wire.ready(ending);
         }
         if !client.listed {
             self.serve(id);
-        }
-    }
-
-    fn read_letters(&mut self) {
-        let mut letters = std::mem::take(&mut self.letters);
-        self.mailbox.empty(&mut letters);
-        for (socket, port) in letters.connections.drain(..) {
-            self.admit(socket, port);
-        }
-        for (store, ticket) in letters.tickets.drain(..) {
-            let waiting = self.stores.get_mut(store);
-            let Some(id) = waiting.and_then(|store| store.tickets.remove(&ticket)) else {
-                continue;
-            };
-            if let Some(client) = self.clients.get(id) {
-                client.ticket = None;
-                client.since_ms = self.clock.ms;
-                client.protocol.resume(ticket);
-                self.serve(id);
-            }
-        }
-        for store in letters.progressed.drain(..) {
-            self.progressed(store);
-        }
-        if std::mem::take(&mut letters.accept)
-            && let Err(error) = self.doors.open(self.poll.registry())
-        {
-            tracing::error!("session store: a socket cannot be listened on: {error}");
-        }
-        if let Some(by) = letters.drain.take() {
-            self.begin_drain(by);
-        }
-        self.letters = letters;
-    }
-
-    /// Sends what has become durable.
-    fn progressed(&mut self, number: usize) {
-        while let Some(store) = self.stores.get_mut(number)
-            && let Some(&std::cmp::Reverse((commit, id))) = store.uncommitted.peek()
-        {
-            let progress = store.backend.progress(commit);
-            if progress == Progress::Pending {
-                return;
-            }
-            store.uncommitted.pop();
-            if progress == Progress::Failed {
-                self.close(id);
-            } else if let Some(client) = self.clients.get(id) {
-                client.uncommitted = false;
-                client.since_ms = self.clock.ms;
-                self.serve(id);
-            }
         }
     }
 
@@ -237,22 +200,29 @@ impl<B: Backend> Worker<B> {
         };
         client.listed = false;
         let turn = AssertUnwindSafe(|| self.turn(id, &mut client));
-        let mut after = catch_unwind(turn).unwrap_or_else(|_| {
-            self.buffers.clear_out();
+        let after = catch_unwind(turn).unwrap_or_else(|_| {
             tracing::error!("session store: a connection is closed after an internal fault");
             After::Gone
         });
-        if after == After::Stay && self.draining.is_some() && client.is_idle() {
-            after = After::Gone;
+        self.settle(id, client, after);
+        if self.is_answer_due() {
+            self.send_answers();
         }
-        if after == After::Gone {
+    }
+
+    /// Puts a connection where it waits for what comes next.
+    pub(crate) fn settle(&mut self, id: Id, mut client: Box<Client>, after: After) {
+        let is_over = self.draining.is_some() && after == After::Stay && client.is_idle();
+        if after == After::Gone || is_over {
             return self.end(id, client);
         }
-        if after == After::Again {
+        if after == After::Again && !client.listed {
             client.listed = true;
             self.ready.push(id);
         }
-        self.watch(&mut client);
+        if after != After::Answered {
+            self.watch(&mut client);
+        }
         self.clients.put(id, client);
     }
 
@@ -271,7 +241,7 @@ impl<B: Backend> Worker<B> {
         if let Some(store) = self.stores.get_mut(client.store) {
             store.traffic.closed();
             if let Some(ticket) = client.ticket {
-                store.tickets.remove(&ticket);
+                store.tickets.remove(&(ticket.0, id));
             }
         }
         if let Some(port) = self.shared.ports.get(client.port) {
@@ -285,32 +255,5 @@ impl<B: Backend> Worker<B> {
         if let Some(load) = self.shared.loads.get(self.number) {
             load.fetch_sub(1, Relaxed);
         }
-    }
-
-    /// Nothing is accepted any more; every connection gets a turn, after which it is closed if
-    /// nothing is under way.
-    fn begin_drain(&mut self, by: Instant) {
-        self.draining = Some(by);
-        self.doors = Doors::default();
-        let all: Vec<Id> = self.clients.iter().map(|(id, _)| id).collect();
-        for id in all {
-            if let Some(client) = self.clients.get(id) {
-                client.wire.ready(false);
-            }
-            self.serve(id);
-        }
-    }
-
-    /// Whether the drain is over, and how many connections it has cut.
-    fn is_drained(&mut self) -> Option<usize> {
-        let by = self.draining?;
-        if self.clients.len() > 0 && Instant::now() < by {
-            return None;
-        }
-        let rest: Vec<Id> = self.clients.iter().map(|(id, _)| id).collect();
-        for &id in &rest {
-            self.close(id);
-        }
-        Some(rest.len())
     }
 }

@@ -130,13 +130,13 @@ fn sockets_of_one_store_share_its_items_and_its_threads_engines() {
     for _ in 0..8 {
         is_served(&mut at(0));
     }
-    assert_eq!((store.engines(), other.engines()), (2, 2));
-    // What was done is told after it was answered.
-    server.drain(std::time::Instant::now());
+    // Told before it was answered.
     let clients = store.clients();
     assert_eq!(clients.counts.cmd_get, 1);
     assert_eq!((clients.counts.cmd_set, clients.connections_total), (1, 10));
     assert_eq!(clients.bytes_written, 8 + 21 + 8 * 4);
+    server.drain(std::time::Instant::now());
+    assert_eq!((store.engines(), other.engines()), (2, 2));
 }
 
 #[test]

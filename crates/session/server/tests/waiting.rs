@@ -5,6 +5,7 @@
 mod support;
 
 use std::io::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Instant;
 
 use forebay_session::{Commit, Progress};
@@ -28,6 +29,21 @@ fn a_called_ticket_goes_on_where_the_command_was() {
         &mut client,
         b"VALUE a 0 1\r\n1\r\nVALUE a 0 1\r\n1\r\nEND\r\nEND\r\nMN\r\n",
     );
+}
+
+#[test]
+fn several_clients_can_wait_for_one_ticket() {
+    let store = Store::new();
+    let server = serve(1, vec![listen(&store)]);
+    let mut clients = [connect(&server), connect(&server), connect(&server)];
+    for client in &mut clients {
+        client.write_all(b"get slow:same\r\n").unwrap();
+        assert!(matches!(store.event(), Event::Waits(_)));
+    }
+    store.call();
+    for client in &mut clients {
+        expect(client, b"END\r\n");
+    }
 }
 
 #[test]
@@ -133,4 +149,49 @@ fn what_is_not_done_by_the_deadline_is_cut_and_counted() {
     assert_eq!(server.drain(Instant::now()), 1);
     assert!(is_ended(&mut half) && is_ended(&mut idle));
     assert_eq!(server.drain(Instant::now()), 0);
+}
+
+#[test]
+fn whatever_has_to_wait_answers_come_whole_and_in_order() {
+    const CLIENTS: usize = 12;
+    const ROUNDS: usize = 100;
+    let store = Store::new();
+    let server = serve(2, vec![listen(&store)]);
+    let done = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for number in 0..CLIENTS {
+            let (server, done) = (&server, &done);
+            scope.spawn(move || {
+                let mut client = connect(server);
+                for round in 0..ROUNDS {
+                    // Of every size: what is copied, what is handed over, what is more than a read.
+                    let value = "v".repeat(round * (number * number * 40 + 1));
+                    let length = value.len();
+                    let key = format!("safe:{number}");
+                    let request = format!(
+                        "set {key} 0 0 {length}\r\n{value}\r\nget slow {key} slow\r\nget {key}\r\nmn\r\n"
+                    );
+                    let found = format!("VALUE {key} 0 {length}\r\n{value}\r\nEND\r\n");
+                    let answer = format!("STORED\r\n{found}{found}MN\r\n");
+                    ask(&mut client, request.as_bytes(), answer.as_bytes());
+                }
+                done.fetch_add(1, SeqCst);
+            });
+        }
+        store.drive(|| done.load(SeqCst) == CLIENTS);
+    });
+}
+
+#[test]
+fn what_was_sent_before_the_drain_is_answered() {
+    let store = Store::new();
+    for _ in 0..20 {
+        let server = serve(2, vec![listen(&store)]);
+        let mut client = connect(&server);
+        is_served(&mut client);
+        client.write_all(b"mn\r\nset k 0 0 1\r\nv\r\n").unwrap();
+        assert_eq!(server.drain(Instant::now() + DEADLINE), 0);
+        expect(&mut client, b"MN\r\nSTORED\r\n");
+        assert!(is_ended(&mut client));
+    }
 }

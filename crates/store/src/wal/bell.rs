@@ -1,5 +1,6 @@
 //! How the writer is woken, and how others wait for it.
 
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::time::Duration;
 
@@ -49,27 +50,40 @@ impl Bell {
 }
 
 /// Where others wait for what the writer has done.
+///
+/// The standard library's condition variable wakes all of them in one call,
+/// where `parking_lot`'s hands the lock from one to the next: 64 threads that
+/// wait for a sync each made 64,000 commits a second with this one, 47,000 with
+/// that one (mean of alternating runs on two busy processors).
 #[derive(Debug, Default)]
 pub(super) struct Done {
-    lock: Mutex<()>,
-    condvar: Condvar,
+    lock: std::sync::Mutex<()>,
+    condvar: std::sync::Condvar,
 }
 
 impl Done {
     /// Something changed.
     pub(super) fn announce(&self) {
-        drop(self.lock.lock());
+        drop(self.lock());
         self.condvar.notify_all();
     }
 
     /// Waits until there is an answer.
     pub(super) fn until<T>(&self, mut answer: impl FnMut() -> Option<T>) -> T {
-        let mut guard = self.lock.lock();
         loop {
             if let Some(answer) = answer() {
                 return answer;
             }
-            self.condvar.wait(&mut guard);
+            let guard = self.lock();
+            // Again, now that nothing can be announced in between.
+            if let Some(answer) = answer() {
+                return answer;
+            }
+            drop(self.condvar.wait(guard));
         }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,8 +14,8 @@ use super::place::Place;
 /// Length of a chunk; a longer record gets one of its own.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
 
-/// So many empty chunks are kept while there is work.
-const SPARE_MOST: usize = 4;
+/// Most empty chunks that are kept for use again.
+const SPARE_MOST: usize = 16;
 
 /// Most chunks that are written before they are synced.
 const BATCH_MOST: usize = 8;
@@ -183,7 +183,7 @@ impl Tail {
     }
 
     /// Gives chunks that hold something behind `written`, the one that is being
-    /// filled only if `all` are wanted. Returns whether there are no more.
+    /// filled only if `all` are wanted. Returns whether that is all.
     pub(super) fn collect(&mut self, written: u64, all: bool, into: &mut Vec<Arc<Chunk>>) -> bool {
         let from = self.sealed.partition_point(|chunk| chunk.end() <= written);
         if all && self.sealed.len() - from < BATCH_MOST {
@@ -191,7 +191,8 @@ impl Tail {
         }
         let some = self.sealed.iter().skip(from).take(BATCH_MOST);
         into.extend(some.map(Arc::clone));
-        from + into.len() == self.sealed.len()
+        let complete = from + into.len() == self.sealed.len();
+        complete && (!all || self.filling.bytes.is_empty())
     }
 
     /// Chunks of a segment that are still here.
@@ -217,10 +218,12 @@ impl Tail {
         }
     }
 
-    /// Gives back what is not needed while nothing is appended.
-    pub(super) fn shrink(&mut self) {
-        self.spare = Vec::new();
-        if self.filling.bytes.is_empty() {
+    /// Gives back chunks that were not needed of late; all of them if nothing
+    /// was appended.
+    pub(super) fn shrink(&mut self, idle: bool) {
+        self.spare
+            .truncate(if idle { 0 } else { self.spare.len() / 2 });
+        if idle && self.filling.bytes.is_empty() {
             self.filling.bytes = Vec::new();
         }
     }

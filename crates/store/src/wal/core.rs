@@ -56,6 +56,9 @@ pub(super) struct Core {
     pub(super) stop: AtomicBool,
     pub(super) stopped: AtomicBool,
     pub(super) failing: AtomicBool,
+    /// Rounds that the writer has begun, and the last one that failed.
+    pub(super) rounds: AtomicU64,
+    pub(super) refused: AtomicU64,
     pub(super) trouble: Mutex<Option<Trouble>>,
     pub(super) counts: Counts,
     pub(super) listeners: Mutex<Vec<Listener>>,
@@ -96,10 +99,11 @@ impl Core {
     }
 
     /// Waits until what was appended up to a position is synced and segments
-    /// below a number are closed. The writer tries at once, and the first
-    /// refusal of the disk is the answer.
+    /// below a number are closed. The writer tries at once, and if the disk
+    /// refuses that, this is the answer.
     pub(super) fn settle(&self, position: u64, below: u32) -> Result<(), Trouble> {
-        let failures = self.counts.failures.load(Acquire);
+        // The round that is under way may have begun before.
+        let rounds = self.rounds.load(SeqCst);
         self.marks.asked.fetch_max(position, SeqCst);
         self.closed_below.fetch_max(below, SeqCst);
         self.bell.ring();
@@ -108,7 +112,7 @@ impl Core {
             if synced && self.are_closed(below) {
                 return Some(Ok(()));
             }
-            let refused = self.counts.failures.load(Acquire) != failures;
+            let refused = self.refused.load(Acquire) > rounds;
             let over = refused || self.stopped.load(Acquire);
             over.then(|| Err(self.last_trouble()))
         })

@@ -29,6 +29,7 @@ mod read;
 mod recover;
 mod scan;
 mod segment;
+mod unsynced;
 mod upkeep;
 mod writer;
 
@@ -84,7 +85,7 @@ impl Wal {
             let mut tail = self.core.tail.lock();
             let (place, full) = tail.append(parts, head);
             let position = tail.position();
-            marks.appended.store(position, SeqCst);
+            marks.appended.store(position, Release);
             if full {
                 let before = position - place.disk_bytes();
                 marks.wanted.fetch_max(before, SeqCst);
@@ -125,7 +126,7 @@ impl Wal {
     pub fn push(&self) {
         if self.core.sync == Sync::Always {
             let marks = &self.core.marks;
-            let position = marks.appended.load(SeqCst);
+            let position = marks.appended.load(Acquire);
             marks.wanted.fetch_max(position, SeqCst);
             self.core.bell.ring_if_asleep();
         }

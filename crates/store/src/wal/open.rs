@@ -12,6 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use super::Wal;
 use super::buffer::Tail;
 use super::core::Core;
+use super::disk::sync_directory;
 use super::format::{Beginning, FIRST, number_of, read_beginning};
 use super::options::Options;
 use super::recover::Recovery;
@@ -27,10 +28,12 @@ const FILE_MOST: u64 = 1 << 31;
 /// Numbers are left for as long as the log is open.
 const NUMBER_MOST: u32 = 3 << 30;
 
+type Segments = BTreeMap<u32, Arc<Segment>>;
+
 /// What a directory holds.
 #[derive(Default)]
 struct Contents {
-    segments: BTreeMap<u32, Arc<Segment>>,
+    segments: Segments,
     next_number: u32,
     set_aside: usize,
 }
@@ -45,31 +48,12 @@ impl Wal {
             next_number,
             set_aside,
         } = read_directory(&options.path)?;
+        if segments.is_empty() {
+            // The directory may be new; what it holds is worth no more than its name.
+            let _ = options.path.parent().map(sync_directory);
+        }
         let all = segments.values().map(Arc::clone).collect();
-        let segment_bytes = options.segment_length();
-        let core = Arc::new(Core {
-            sync: options.sync,
-            segment_bytes,
-            buffer_bytes: options.buffer_bytes as u64,
-            tail: Mutex::new(Tail::new(next_number, segment_bytes)),
-            recovered: AtomicBool::new(segments.is_empty()),
-            segments: RwLock::new(segments),
-            marks: Default::default(),
-            bell: Default::default(),
-            done: Default::default(),
-            stop: AtomicBool::new(false),
-            stopped: AtomicBool::new(false),
-            failing: AtomicBool::new(false),
-            trouble: Mutex::new(None),
-            counts: Default::default(),
-            listeners: Mutex::new(Vec::new()),
-            maintenance: Mutex::new(()),
-            at_once: reads_at_once(&lock),
-            disk: Default::default(),
-            closed_below: AtomicU32::new(0),
-            path: options.path,
-            _lock: lock,
-        });
+        let core = Arc::new(core(options, lock, segments, next_number));
         let recovery = Recovery {
             core: Arc::clone(&core),
             segments: all,
@@ -95,6 +79,35 @@ impl Wal {
     pub fn clear(path: &Path) -> Result<(), OpenError> {
         let _lock = lock_directory(path)?;
         upkeep::clear(path).map_err(|trouble| failure(&trouble.path, trouble.error.into()))
+    }
+}
+
+fn core(options: Options, lock: File, segments: Segments, next_number: u32) -> Core {
+    let segment_bytes = options.segment_length();
+    Core {
+        sync: options.sync,
+        segment_bytes,
+        buffer_bytes: options.buffer_bytes as u64,
+        tail: Mutex::new(Tail::new(next_number, segment_bytes)),
+        recovered: AtomicBool::new(segments.is_empty()),
+        segments: RwLock::new(segments),
+        marks: Default::default(),
+        bell: Default::default(),
+        done: Default::default(),
+        stop: AtomicBool::new(false),
+        stopped: AtomicBool::new(false),
+        failing: AtomicBool::new(false),
+        rounds: Default::default(),
+        refused: Default::default(),
+        trouble: Mutex::new(None),
+        counts: Default::default(),
+        listeners: Mutex::new(Vec::new()),
+        maintenance: Mutex::new(()),
+        at_once: reads_at_once(&lock),
+        disk: Default::default(),
+        closed_below: AtomicU32::new(0),
+        path: options.path,
+        _lock: lock,
     }
 }
 

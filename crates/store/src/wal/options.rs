@@ -53,7 +53,8 @@ pub struct Options {
     pub segment_bytes: Option<u64>,
     /// When more bytes than these wait for the disk, the log is
     /// [`Behind`](super::State::Behind). Appending goes on: whether to slow
-    /// down is the owner's decision. Usually [`BUFFER_USUAL`].
+    /// down is the owner's decision. Usually [`BUFFER_USUAL`]; below 4 MiB it
+    /// is behind without need, since up to 1 MiB is gathered before a write.
     pub buffer_bytes: usize,
     /// What is promised.
     pub sync: Sync,

@@ -46,20 +46,24 @@ impl Wal {
         let mut head = [0; HEAD_BYTES];
         let found = self.core.tail.lock().find(place, &mut head, out);
         match found {
-            Buffered::Corrupt => return Err(ReadError::Corrupt),
+            Buffered::Corrupt => Err(ReadError::Corrupt),
             // What is in memory is checked for its length alone: a place that
             // names no record is the mistake that could be met here.
-            Buffered::Copied => return same_length(&head, place),
+            Buffered::Copied => same_length(&head, place),
             Buffered::Sealed(chunk) => {
                 let record = chunk
                     .record(place)
                     .and_then(|record| record.split_first_chunk());
                 let (head, payload) = record.ok_or(ReadError::Corrupt)?;
                 out.extend_from_slice(payload);
-                return same_length(head, place);
+                same_length(head, place)
             }
-            Buffered::Elsewhere => {}
+            Buffered::Elsewhere => self.read_file(place, how, out),
         }
+    }
+
+    fn read_file(&self, place: Place, how: Wait, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+        let mut head = [0; HEAD_BYTES];
         let segment = self.core.segments.read().get(&place.segment).cloned();
         let segment = segment.ok_or(ReadError::Gone)?;
         let end = u64::from(place.offset) + (HEAD_BYTES as u64) + u64::from(place.bytes);

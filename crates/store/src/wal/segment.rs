@@ -33,6 +33,12 @@ pub(super) struct Segment {
     length: AtomicU64,
     /// Nothing is appended to it any more.
     closed: AtomicBool,
+    /// An earlier process wrote it, and may not have synced it.
+    inherited: AtomicBool,
+    /// Syncing what was inherited failed.
+    suspect: AtomicBool,
+    /// Its name was removed. Changed under the lock of the file.
+    gone: AtomicBool,
 }
 
 impl Segment {
@@ -51,6 +57,9 @@ impl Segment {
             end: AtomicU64::new(bytes),
             length: AtomicU64::new(bytes),
             closed: AtomicBool::new(true),
+            inherited: AtomicBool::new(true),
+            suspect: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
         })
     }
 
@@ -81,6 +90,9 @@ impl Segment {
             end: AtomicU64::new(u64::from(FIRST)),
             length: AtomicU64::new(length),
             closed: AtomicBool::new(false),
+            inherited: AtomicBool::new(false),
+            suspect: AtomicBool::new(false),
+            gone: AtomicBool::new(false),
         }))
     }
 
@@ -119,6 +131,29 @@ impl Segment {
             .map_err(|error| Trouble::new(&self.path, "cutting", error))?;
         self.set_end(end);
         self.length.store(end, Relaxed);
+        Ok(())
+    }
+
+    /// Waits until what an earlier process wrote is on disk, once.
+    pub(super) fn sync_inherited(&self, disk: &Disk) -> Result<(), Trouble> {
+        if !self.inherited.load(Acquire) {
+            return Ok(());
+        }
+        if self.suspect.load(Acquire) {
+            self.rebuild(disk, &[])?;
+        } else if let Err(error) = disk.sync(&self.file()) {
+            self.suspect.store(true, Release);
+            return Err(Trouble::new(&self.path, "syncing", error));
+        }
+        self.inherited.store(false, Release);
+        Ok(())
+    }
+
+    /// Removes the name of the file. Those who read it may go on.
+    pub(super) fn unlink(&self) -> Result<(), Trouble> {
+        let _file = self.file.write();
+        fs::remove_file(&self.path).map_err(Trouble::of(&self.path, "removing"))?;
+        self.gone.store(true, Release);
         Ok(())
     }
 
@@ -167,16 +202,23 @@ impl Segment {
             .fill_anew(disk, &file, kept)
             .and_then(|()| disk.sync(&file))
             .map_err(|error| Trouble::new(&path, "writing anew", error))
-            .and_then(|()| {
-                let renamed = fs::rename(&path, &self.path);
-                renamed.map_err(Trouble::of(&path, "renaming"))
-            });
-        if let Err(trouble) = made {
+            .and_then(|()| self.replace(file, &path));
+        if made.is_err() {
             let _ = fs::remove_file(&path);
-            return Err(trouble);
         }
-        *self.file.write() = Arc::new(file);
+        made?;
         sync_directory(self.path.parent().unwrap_or(Path::new(".")))
+    }
+
+    /// Puts another file into the place of this one, unless it was removed.
+    fn replace(&self, file: File, path: &Path) -> Result<(), Trouble> {
+        let mut own = self.file.write();
+        if self.gone.load(Acquire) {
+            return fs::remove_file(path).map_err(Trouble::of(path, "removing"));
+        }
+        fs::rename(path, &self.path).map_err(Trouble::of(path, "renaming"))?;
+        *own = Arc::new(file);
+        Ok(())
     }
 
     fn fill_anew(&self, disk: &Disk, file: &File, kept: &[Arc<Chunk>]) -> Result<(), Errno> {

@@ -59,9 +59,21 @@ impl Wal {
             return Err(Error::StillOpen);
         }
         self.sync()?;
-        fs::remove_file(&oldest.path).map_err(Trouble::of(&oldest.path, "removing"))?;
+        self.sync_inherited()?;
+        oldest.unlink()?;
         self.core.segments.write().remove(&segment);
         Ok(sync_directory(&self.core.path)?)
+    }
+
+    /// What an earlier process wrote may never have been synced, and may be what
+    /// replaced a record in the segment that goes.
+    fn sync_inherited(&self) -> Result<(), Trouble> {
+        let segments: Vec<Arc<Segment>> = {
+            let segments = self.core.segments.read();
+            segments.values().map(Arc::clone).collect()
+        };
+        let disk = &self.core.disk;
+        segments.iter().try_for_each(|one| one.sync_inherited(disk))
     }
 
     /// Makes a copy of the log as it is at this moment, in a directory that is
@@ -72,6 +84,7 @@ impl Wal {
         let _one_at_a_time = self.core.maintenance.lock();
         refuse_unless_empty(directory)?;
         let (position, below) = self.roll_all()?;
+        self.sync_inherited()?;
         let segments: Vec<Arc<Segment>> = {
             let segments = self.core.segments.read();
             segments

@@ -22,7 +22,7 @@ use forebay_session_server::{Listen, ListenAddress, Options, Server};
 /// How long anything may take before a test fails.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A store. Keys that begin with `slow` wait for a ticket, those with `safe` for a commit; `fault`
+/// A store. Keys that begin with `slow` wait for a ticket (all of `slow:same` for one), those with `safe` for a commit; `fault`
 /// is one.
 pub(crate) struct Store {
     plain: Arc<Plain>,
@@ -37,8 +37,11 @@ pub(crate) enum Event {
     Pushed(Commit),
 }
 
+/// How a thread is reached, and what its clients did.
+type Seam = (Arc<dyn Calls>, Arc<Traffic>);
+
 struct Shared {
-    calls: Mutex<Vec<(Arc<dyn Calls>, Arc<Traffic>)>>,
+    calls: Mutex<Vec<Seam>>,
     waiting: Mutex<Vec<(Arc<dyn Calls>, Ticket)>>,
     progress: Mutex<Vec<Progress>>,
     tickets: AtomicU64,
@@ -66,6 +69,26 @@ impl Store {
     /// The next thing that happens.
     pub(crate) fn event(&self) -> Event {
         self.events.lock().unwrap().recv_timeout(DEADLINE).unwrap()
+    }
+
+    /// Lets everything go on that waits, until nothing has for a moment and `is_over` says so.
+    pub(crate) fn drive(&self, is_over: impl Fn() -> bool) {
+        let (mut durable, start) = (0, std::time::Instant::now());
+        loop {
+            assert!(start.elapsed() < 6 * DEADLINE, "it is not over");
+            let event = self.events.lock().unwrap();
+            match event.recv_timeout(Duration::from_millis(10)) {
+                Ok(Event::Waits(_)) => self.call(),
+                Ok(Event::Pushed(commit)) => {
+                    for commit in durable + 1..=commit.0 {
+                        self.set(Commit(commit), Progress::Durable);
+                    }
+                    durable = durable.max(commit.0);
+                }
+                Err(_) if is_over() => return,
+                Err(_) => {}
+            }
+        }
     }
 
     pub(crate) fn no_event(&self) -> bool {
@@ -108,7 +131,7 @@ impl Store {
 impl Backend for Store {
     type Engine = Thread;
 
-    fn engine(&self, calls: Arc<dyn Calls>, traffic: Arc<Traffic>) -> Thread {
+    fn engine(self: &Arc<Self>, calls: Arc<dyn Calls>, traffic: Arc<Traffic>) -> Thread {
         let mut all = self.shared.calls.lock().unwrap();
         all.push((Arc::clone(&calls), traffic));
         Thread {
@@ -140,7 +163,10 @@ impl Engine for Thread {
         shared.asked.fetch_add(1, SeqCst);
         assert_ne!(request.key, b"fault", "as the test asked for");
         if request.key.starts_with(b"slow") && request.resumed.is_none() {
-            let ticket = Ticket(shared.tickets.fetch_add(1, SeqCst));
+            let ticket = match request.key {
+                b"slow:same" => Ticket(u64::MAX),
+                _ => Ticket(shared.tickets.fetch_add(1, SeqCst)),
+            };
             let waiting = (Arc::clone(&self.calls), ticket);
             shared.waiting.lock().unwrap().push(waiting);
             let _ = shared.events.lock().unwrap().send(Event::Waits(ticket));
@@ -165,7 +191,7 @@ impl Engine for Thread {
         cursor: Cursor,
         now_s: u32,
         most: usize,
-        each: &mut dyn FnMut(&[u8], Item<'_>),
+        each: &mut dyn FnMut(&[u8], Item<'_>, usize),
     ) -> Option<Cursor> {
         self.plain.scan(cursor, now_s, most, each)
     }

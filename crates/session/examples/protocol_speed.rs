@@ -119,10 +119,10 @@ fn main() {
 /// Nanoseconds a command.
 fn round(engine: &Still, input: &[u8]) -> f64 {
     let mut connection = Connection::new(Limits::default(), Access::Open);
-    let mut out = Vec::new();
+    let (mut out, mut counts) = (Vec::new(), forebay_session::Counts::default());
     let start = Instant::now();
     for _ in 0..ROUNDS {
-        let taken = connection.take(input, engine, 1_700_000_000, &mut out);
+        let taken = connection.take(input, engine, 1_700_000_000, &mut out, &mut counts);
         assert_eq!(
             (taken.consumed, taken.state),
             (input.len(), State::More { bytes: 1 })

@@ -51,7 +51,6 @@ pub struct Connection {
     limits: Limits,
     access: Access,
     protocol: Protocol,
-    counts: Counts,
     shared: Shared,
     waiting: Option<Ticket>,
     resumed: Option<Ticket>,
@@ -66,7 +65,6 @@ impl Connection {
             limits,
             access,
             protocol: Protocol::Unknown,
-            counts: Counts::default(),
             shared: Shared::default(),
             waiting: None,
             resumed: None,
@@ -75,13 +73,15 @@ impl Connection {
     }
 
     /// Carries out the commands at the head of `input` and appends the answers to `out`.
-    /// `now_s` is the caller's clock, in unix seconds.
+    /// `now_s` is the caller's clock, in unix seconds. What was asked for is added to `counts`,
+    /// which the engine's figures do not know yet.
     pub fn take<E: Engine>(
         &mut self,
         input: &[u8],
         engine: &E,
         now_s: u32,
         out: &mut Vec<u8>,
+        counts: &mut Counts,
     ) -> Taken {
         let mut consumed = 0;
         let mut commit = Commit::default();
@@ -105,7 +105,7 @@ impl Connection {
             if rest.is_empty() && self.shared.dump.is_none() {
                 break State::More { bytes: 1 };
             }
-            match self.step(rest, engine, now_s, out, &mut commit) {
+            match self.step(rest, (engine, now_s), out, counts, &mut commit) {
                 Ok(bytes) => consumed += bytes,
                 Err(Stop::Need(bytes)) => break State::More { bytes },
                 Err(Stop::Wait(bytes, ticket)) => {
@@ -141,17 +141,12 @@ impl Connection {
             && shared.dump.is_none()
     }
 
-    /// What was counted since the last call.
-    pub fn take_counts(&mut self) -> Counts {
-        std::mem::take(&mut self.counts)
-    }
-
     fn step<E: Engine>(
         &mut self,
         input: &[u8],
-        engine: &E,
-        now_s: u32,
+        (engine, now_s): (&E, u32),
         out: &mut Vec<u8>,
+        counts: &mut Counts,
         commit: &mut Commit,
     ) -> Step {
         if self.protocol == Protocol::Unknown {
@@ -163,7 +158,7 @@ impl Connection {
             out,
             limits: &self.limits,
             access: &self.access,
-            counts: &mut self.counts,
+            counts,
             shared: &mut self.shared,
             resumed: self.resumed.take(),
             number: None,

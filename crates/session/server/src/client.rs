@@ -97,6 +97,6 @@ mod tests {
     fn an_idle_connection_costs_less_than_a_kilobyte() {
         let own = size_of::<Client>() - size_of::<Connection>();
         assert!(own <= 160, "{own} bytes beside the protocol's");
-        assert!(size_of::<Client>() <= 768, "{}", size_of::<Client>());
+        assert!(size_of::<Client>() <= 448, "{}", size_of::<Client>());
     }
 }

@@ -98,9 +98,8 @@ impl<B: Backend> Worker<B> {
         };
         let (engine, out) = (&store.engine, &mut self.buffers.out);
         let start = out.len();
-        let taken = client.protocol.take(bytes, engine, self.clock.unix_s, out);
-        let counts = client.protocol.take_counts();
-        store.tally.counts = store.tally.counts.plus(&counts);
+        let (now_s, counts) = (self.clock.unix_s, &mut store.tally.counts);
+        let taken = client.protocol.take(bytes, engine, now_s, out, counts);
         store.tally.bytes_written += (out.len() - start) as u64;
         if let State::Wait(ticket) = taken.state {
             client.ticket = Some(ticket);

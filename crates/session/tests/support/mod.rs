@@ -15,6 +15,7 @@ pub(crate) const NOW_S: u32 = 1_700_000_000;
 pub(crate) struct Client<'e> {
     engine: &'e Plain,
     connection: Connection,
+    counts: Counts,
     input: Vec<u8>,
     pub(crate) now_s: u32,
     pub(crate) closed: bool,
@@ -31,6 +32,7 @@ impl<'e> Client<'e> {
         Self {
             engine,
             connection: Connection::new(limits, access),
+            counts: Counts::default(),
             input: Vec::new(),
             now_s: NOW_S,
             closed: false,
@@ -47,9 +49,13 @@ impl<'e> Client<'e> {
         self.input.extend_from_slice(bytes);
         loop {
             let mut out = Vec::new();
-            let taken = self
-                .connection
-                .take(&self.input, self.engine, self.now_s, &mut out);
+            let taken = self.connection.take(
+                &self.input,
+                self.engine,
+                self.now_s,
+                &mut out,
+                &mut self.counts,
+            );
             assert!(taken.consumed <= self.input.len());
             self.input.drain(..taken.consumed);
             let progressed = taken.consumed > 0 || !out.is_empty();
@@ -76,7 +82,7 @@ impl<'e> Client<'e> {
     }
 
     pub(crate) fn counts(&mut self) -> Counts {
-        self.connection.take_counts()
+        std::mem::take(&mut self.counts)
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use forebay_session::{Connection, Engine, State};
+use forebay_session::{Connection, Counts, Engine, State};
 
 /// Serves one client until either side ends it.
 pub(crate) fn serve(
@@ -13,13 +13,14 @@ pub(crate) fn serve(
     mut connection: Connection,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
+    let mut counts = Counts::default();
     let (mut input, mut filled, mut output) = (vec![0; 16 << 10], 0, Vec::new());
     loop {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let now_s = now.as_secs() as u32;
-        let taken = connection.take(&input[..filled], engine, now_s, &mut output);
+        let taken = connection.take(&input[..filled], engine, now_s, &mut output, &mut counts);
         input.copy_within(taken.consumed..filled, 0);
         filled -= taken.consumed;
         stream.write_all(&output)?;

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use forebay_session::{
-    Access, Backend, Calls, Connection, Limits, Progress, State, Ticket, Traffic,
+    Access, Backend, Calls, Connection, Counts, Limits, Progress, State, Ticket, Traffic,
 };
 use forebay_session_store::{Disk, Durability, Full, Handle, Options, Recovered, Store};
 
@@ -70,6 +70,7 @@ pub(crate) struct Client {
     store: Arc<Store>,
     handle: Handle,
     connection: Connection,
+    counts: Counts,
     calls: Receiver<Option<Ticket>>,
     pub(crate) now_s: u32,
     /// How often it had to wait.
@@ -88,6 +89,7 @@ impl Client {
             store: Arc::clone(store),
             handle,
             connection: Connection::new(limits, Access::Open),
+            counts: Counts::default(),
             calls,
             now_s: NOW_S,
             waits: 0,
@@ -99,7 +101,9 @@ impl Client {
         let (mut input, mut answer) = (bytes.to_vec(), Vec::new());
         loop {
             let (handle, now_s) = (&self.handle, self.now_s);
-            let taken = self.connection.take(&input, handle, now_s, &mut answer);
+            let taken = self
+                .connection
+                .take(&input, handle, now_s, &mut answer, &mut self.counts);
             input.drain(..taken.consumed);
             while self.store.progress(taken.commit) == Progress::Pending {
                 self.store.push(taken.commit);

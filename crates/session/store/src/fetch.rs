@@ -38,10 +38,11 @@ impl Fetched {
 /// What came of a ticket.
 pub(crate) enum Outcome {
     Value(Fetched),
-    /// It is not there any more: it was moved, or the item is another one. To be looked up again.
-    Again,
-    /// The disk has it no longer as it was written.
-    Lost,
+    /// It is not at this place: it was moved, or the item is another one, or the disk has not kept
+    /// it.
+    Gone(Place),
+    /// The disk failed; another time it may not.
+    Failed,
 }
 
 struct Wanted {
@@ -136,7 +137,7 @@ impl Fetches {
     fn run(&self) {
         while let Some(wanted) = self.next() {
             let read = self.read(wanted.place, wanted.key_len, Wait::Yes);
-            let outcome = read.unwrap_or(Outcome::Again);
+            let outcome = read.unwrap_or(Outcome::Failed);
             let mut state = self.state.lock();
             state.done.insert(wanted.ticket, (Instant::now(), outcome));
             drop(state);
@@ -167,10 +168,10 @@ impl Fetches {
                 value_at: PUT_HEAD + key_len,
             })),
             Ok(false) => None,
-            Err(ReadError::Gone) => Some(Outcome::Again),
+            Err(ReadError::Gone | ReadError::Corrupt) => Some(Outcome::Gone(place)),
             Err(error) => {
                 tracing::error!("a session's value cannot be read: {error}");
-                Some(Outcome::Lost)
+                Some(Outcome::Failed)
             }
         }
     }

@@ -63,7 +63,7 @@ impl Handle {
         answer: &mut dyn FnMut(Answer<'_>),
     ) -> Done {
         let Some(disk) = &self.store.disk else {
-            return failed(answer, "the value is lost");
+            return failed(answer, "the value cannot be read");
         };
         match disk.fetches.at_once(place, request.key.len()) {
             Some(outcome) => self.resume(request, outcome, answer),
@@ -82,8 +82,28 @@ impl Handle {
     ) -> Done {
         match outcome {
             Outcome::Value(fetched) => self.decide(request, Some(&fetched), answer),
-            Outcome::Again => self.decide(request, None, answer),
-            Outcome::Lost => failed(answer, "the value cannot be read"),
+            Outcome::Gone(place) => {
+                self.forget(request, place);
+                self.decide(request, None, answer)
+            }
+            Outcome::Failed => failed(answer, "the value cannot be read"),
+        }
+    }
+
+    /// Takes an item out whose value is not where it should be. If it was moved meanwhile, there is
+    /// nothing to take out.
+    fn forget(&self, request: &Request<'_>, place: Place) {
+        let gone = |old: Option<table::Item<'_>>, _: &mut Vec<u8>| {
+            let is_lost = old.is_some_and(|old| old.value == Value::Elsewhere(place));
+            match is_lost {
+                true => (table::Change::Remove, true),
+                false => (table::Change::Keep, false),
+            }
+        };
+        let table = &self.store.table;
+        if let Ok((true, _)) = table.update(request.key, request.now_s, gone) {
+            let (name, key) = (&self.store.name, request.key.escape_ascii());
+            tracing::error!("[session.{name}]: the value of {key} is damaged on disk, and lost");
         }
     }
 

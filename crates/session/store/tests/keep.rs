@@ -213,6 +213,38 @@ fn a_snapshot_is_the_store_at_one_moment() {
 }
 
 #[test]
+fn a_value_that_the_disk_has_not_kept_is_gone_and_no_other_is_served() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = on_disk(directory.path(), 4 << 20, Full::Spill, Durability::Interval);
+    let (store, _) = open(options);
+    let mut client = Client::of(&store);
+    for key in 0..6_000 {
+        client.set(&format!("k{key}"), &value_of(key, 1, 2_000), 0);
+    }
+    assert!(store.figures().table.elsewhere_items > 3_000);
+    store.compact().unwrap();
+    for file in std::fs::read_dir(directory.path()).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|end| end == "wal") {
+            let length = std::fs::metadata(&path).unwrap().len() as usize;
+            let zeros = vec![0; length - 8192];
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            std::os::unix::fs::FileExt::write_all_at(&file, &zeros, 8192).unwrap();
+        }
+    }
+    let mut lost = 0;
+    for key in 0..6_000 {
+        match client.get(&format!("k{key}")) {
+            None => lost += 1,
+            Some(value) => assert!(value == value_of(key, 1, 2_000), "{key}"),
+        }
+    }
+    assert!(lost > 1_000, "{lost}");
+    assert_eq!(client.set("k0", b"again", 0), "STORED\r\n");
+    assert_eq!(client.get("k0").unwrap(), b"again");
+}
+
+#[test]
 fn beyond_its_quota_a_store_takes_nothing_new() {
     let mut options = in_memory(8 << 20, Full::Refuse);
     options.quota_bytes = Some(100_000);

@@ -29,6 +29,29 @@ pub(crate) struct Shared {
     pub(crate) mailboxes: Vec<Arc<Mailbox>>,
     /// How many connections each thread has.
     pub(crate) loads: Vec<AtomicUsize>,
+    /// How many connections each store has.
+    pub(crate) open: Vec<AtomicUsize>,
+}
+
+impl Shared {
+    /// Counts one more connection of the port's store, if it may have one.
+    fn enter(&self, port: &Port) -> bool {
+        let Some(open) = self.open.get(port.store) else {
+            return false;
+        };
+        let entered = open.fetch_add(1, Relaxed) < port.max_connections;
+        if !entered {
+            open.fetch_sub(1, Relaxed);
+        }
+        entered
+    }
+
+    /// One that was counted has gone.
+    pub(crate) fn leave(&self, port: &Port) {
+        if let Some(open) = self.open.get(port.store) {
+            open.fetch_sub(1, Relaxed);
+        }
+    }
 }
 
 /// The listening sockets; the place of each is the number of its port.
@@ -126,8 +149,7 @@ impl<B: Backend> Worker<B> {
         let Some(port) = shared.ports.get(number) else {
             return;
         };
-        if port.open.fetch_add(1, Relaxed) >= port.max_connections {
-            port.open.fetch_sub(1, Relaxed);
+        if !shared.enter(port) {
             if let Some(store) = self.stores.get(port.store) {
                 store.traffic.refused();
             }

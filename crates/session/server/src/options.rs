@@ -40,7 +40,8 @@ pub struct Listen<B> {
     pub access: Access,
     /// Clients speak TLS, with this certificate.
     pub tls: Option<Arc<rustls::ServerConfig>>,
-    /// How many connections there may be; what comes beyond is told so and closed.
+    /// How many connections the store may have, by all its sockets; what comes beyond is told so
+    /// and closed.
     pub max_connections: usize,
     /// How long a connection may say nothing between commands; `None`: as long as it likes.
     pub idle_timeout: Option<Duration>,

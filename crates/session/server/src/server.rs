@@ -83,6 +83,11 @@ impl Server {
             ports: sockets.ports,
             mailboxes: mailboxes.clone(),
             loads: (0..threads).map(|_| AtomicUsize::new(0)).collect(),
+            open: sockets
+                .backends
+                .iter()
+                .map(|_| AtomicUsize::new(0))
+                .collect(),
         });
         // From here on whatever goes wrong is undone by dropping it.
         let server = Self {

@@ -4,7 +4,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use forebay_session::{Access, Backend, Commit, Counts, Limits, Ticket, Traffic};
 
@@ -23,8 +22,6 @@ pub(crate) struct Port {
     pub(crate) max_connections: usize,
     pub(crate) idle_ms: Option<u64>,
     pub(crate) stalled_ms: u64,
-    /// How many connections there are.
-    pub(crate) open: AtomicUsize,
 }
 
 impl Port {
@@ -46,7 +43,6 @@ impl Port {
             max_connections: listen.max_connections,
             idle_ms: listen.idle_timeout.map(ms),
             stalled_ms: ms(listen.stalled_timeout),
-            open: AtomicUsize::new(0),
         }
     }
 }

@@ -186,7 +186,7 @@ impl<B: Backend> Worker<B> {
                 if let Err(error) = refused {
                     tracing::warn!("session store: a connection cannot be served: {error}");
                 }
-                port.open.fetch_sub(1, Relaxed);
+                self.shared.leave(port);
                 self.clients.release(id);
                 self.unload();
             }
@@ -245,7 +245,7 @@ impl<B: Backend> Worker<B> {
             }
         }
         if let Some(port) = self.shared.ports.get(client.port) {
-            port.open.fetch_sub(1, Relaxed);
+            self.shared.leave(port);
         }
         self.clients.release(id);
         self.unload();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use forebay_config::Settings;
-use forebay_config::settings::{App, LogTarget, Pool, Service, Site};
+use forebay_config::settings::{App, LogTarget, Pool, Service, Session, Site};
 
 use crate::cli::CheckArgs;
 use crate::configuration;
@@ -46,6 +46,8 @@ fn summary(settings: &Settings) -> String {
     lines.extend(sites.map(|site| describe_site(site, settings)));
     let apps = settings.apps.iter();
     lines.extend(apps.map(|(name, app)| describe_app(name, app)));
+    let sessions = settings.sessions.iter();
+    lines.extend(sessions.map(|(name, session)| describe_session(name, session)));
     lines.push(format!(
         "cache: {} in memory, objects up to {}",
         bytes(settings.cache.memory),
@@ -125,6 +127,19 @@ fn servers(name: &str, pool: &Pool, apps: &BTreeMap<String, App>) -> String {
         all.push(format!("back ends that join pool {name}"));
     }
     all.join(", ")
+}
+
+fn describe_session(name: &str, session: &Session) -> String {
+    let addresses: Vec<String> = session.addresses.iter().map(ToString::to_string).collect();
+    let kept = match &session.path {
+        Some(path) => format!("kept in {}", path.display()),
+        None => "in memory only".into(),
+    };
+    format!(
+        "session {name}: on {}, {} of memory, {kept}",
+        addresses.join(", "),
+        bytes(session.memory_bytes)
+    )
 }
 
 fn describe_app(name: &str, app: &App) -> String {

@@ -72,6 +72,37 @@ pub enum Reply {
     Is(Answer<'static>),
 }
 
+impl Reply {
+    /// The answer, when the change was made and gave the item this number; for all but `Found`
+    /// with the item before the change.
+    #[must_use]
+    pub fn answer(self, cas: u64, now_s: u32) -> Answer<'static> {
+        match self {
+            Self::Found { won, made } => Answer::Found {
+                item: Item {
+                    cas,
+                    used_s: now_s,
+                    ..Item::default()
+                },
+                won,
+                made,
+            },
+            Self::Stored => Answer::Stored { cas },
+            Self::Number {
+                value,
+                expires_s,
+                made,
+            } => Answer::Number {
+                value,
+                cas,
+                expires_s,
+                made,
+            },
+            Self::Is(answer) => answer,
+        }
+    }
+}
+
 /// What becomes of an item, which is `None` where there is none or it has expired. A value that is
 /// longer than `most` bytes is refused. What must be built is left in `scratch`.
 pub fn decide(

@@ -136,7 +136,7 @@ impl Handle {
         match done {
             Ok((Step::Fetch(place), _)) => return self.fetch(request, place, answer),
             Ok((Step::Answered, _)) => {}
-            Ok((Step::Answer(reply), cas)) => answer(answer_of(reply, cas, request.now_s)),
+            Ok((Step::Answer(reply), cas)) => answer(reply.answer(cas, request.now_s)),
             Err(refused) => answer(match refused {
                 Refused::Key => Answer::Failed("the key is too long"),
                 Refused::TooLarge => Answer::TooLarge,
@@ -280,31 +280,5 @@ fn own_value<'v>(op: &Op<'v>) -> &'v [u8] {
     match op {
         Op::Store(store) => store.value,
         _ => &[],
-    }
-}
-
-fn answer_of(reply: Reply, cas: u64, now_s: u32) -> Answer<'static> {
-    match reply {
-        Reply::Found { won, made } => Answer::Found {
-            item: Item {
-                cas,
-                used_s: now_s,
-                ..Item::default()
-            },
-            won,
-            made,
-        },
-        Reply::Stored => Answer::Stored { cas },
-        Reply::Number {
-            value,
-            expires_s,
-            made,
-        } => Answer::Number {
-            value,
-            cas,
-            expires_s,
-            made,
-        },
-        Reply::Is(answer) => answer,
     }
 }

@@ -157,29 +157,13 @@ impl Engine for Plain {
         let (change, reply) = decide(&request.op, item.as_ref(), self.most, &mut scratch);
         inner.scratch = scratch;
         let cas = inner.change(&request, change);
-        answer(match reply {
-            Reply::Found { won, made } => Answer::Found {
-                item: item.unwrap_or(Item {
-                    cas,
-                    used_s: request.now_s,
-                    ..Item::default()
-                }),
-                won,
-                made,
-            },
-            Reply::Stored => Answer::Stored { cas },
-            Reply::Number {
-                value,
-                expires_s,
-                made,
-            } => Answer::Number {
-                value,
-                cas,
-                expires_s,
-                made,
-            },
-            Reply::Is(given) => given,
-        });
+        match (reply, item) {
+            (Reply::Found { won, made: false }, Some(item)) => {
+                let made = false;
+                answer(Answer::Found { item, won, made });
+            }
+            (reply, _) => answer(reply.answer(cas, request.now_s)),
+        }
         Done::Ready(Commit(cas))
     }
 

@@ -92,6 +92,7 @@ mod cgi_scripts;
 mod cgi_site;
 
 mod session_basic;
+mod session_command;
 mod session_failing;
 mod session_keep;
 

@@ -25,7 +25,17 @@ impl PhpFpm {
     pub fn start(workers: usize) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let address = Address::Unix(directory.path().join("fpm.sock"));
-        Self::start_at(workers, directory, address)
+        Self::start_at(workers, directory, address, &[])
+    }
+
+    /// Starts them with values of php.ini that no script can change.
+    ///
+    /// # Panics
+    /// When it is not installed or does not start.
+    pub fn start_with(workers: usize, values: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let address = Address::Unix(directory.path().join("fpm.sock"));
+        Self::start_at(workers, directory, address, values)
     }
 
     /// Starts them on a free TCP port.
@@ -37,10 +47,15 @@ impl PhpFpm {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp(listener.local_addr().unwrap());
         drop(listener);
-        Self::start_at(workers, tempfile::tempdir().unwrap(), address)
+        Self::start_at(workers, tempfile::tempdir().unwrap(), address, &[])
     }
 
-    fn start_at(workers: usize, directory: TempDir, address: Address) -> Self {
+    fn start_at(
+        workers: usize,
+        directory: TempDir,
+        address: Address,
+        values: &[(&str, &str)],
+    ) -> Self {
         let mut fpm = Self {
             child: None,
             directory,
@@ -50,13 +65,16 @@ impl PhpFpm {
         let root = fpm.directory.path().display();
         let listen = fpm.address.to_string();
         let listen = listen.trim_start_matches("unix:");
-        let configuration = format!(
+        let mut configuration = format!(
             "[global]\nerror_log = {root}/fpm.log\ndaemonize = no\n\
              [www]\nuser = root\ngroup = root\nlisten = {listen}\npm = static\n\
              ping.path = /ping\n\
              pm.max_children = {workers}\nphp_admin_value[error_log] =\n\
              php_admin_flag[log_errors] = on\nphp_admin_value[post_max_size] = 64M\n"
         );
+        for (name, value) in values {
+            configuration.push_str(&format!("php_admin_value[{name}] = {value}\n"));
+        }
         std::fs::write(fpm.directory.path().join("fpm.conf"), configuration).unwrap();
         fpm.run();
         fpm

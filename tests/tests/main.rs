@@ -95,6 +95,8 @@ mod session_basic;
 mod session_command;
 mod session_failing;
 mod session_keep;
+mod session_php;
+mod session_tools;
 
 mod compress;
 mod files;

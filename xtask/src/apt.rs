@@ -7,7 +7,8 @@ use std::process::Command;
 
 use crate::{Outcome, command};
 
-/// A program (with `*` where a version stands at its end) and the package that brings it.
+/// A program (with `*` where a version stands at its end), or a file for what has no program, and
+/// the package that brings it.
 type Need = (&'static str, &'static str);
 
 /// What `cargo xtask test` runs.
@@ -35,7 +36,39 @@ const TESTS: &[Need] = &[
     ("thin", "thin"),
     ("gunicorn", "gunicorn"),
     ("php-cgi", "php-cgi"),
+    ("/var/lib/dpkg/info/php-memcache.list", "php-memcache"),
+    ("/var/lib/dpkg/info/php-memcached.list", "php-memcached"),
+    PLAIN,
 ];
+/// The clients of session stores that `cargo xtask clients` tries, as far as they are Debian's, and
+/// what fetches and runs the others.
+const CLIENTS: &[Need] = &[
+    ("node", "nodejs"),
+    ("npm", "npm"),
+    ("curl", "curl"),
+    ("javac", "default-jdk-headless"),
+    (
+        "/usr/lib/python3/dist-packages/pylibmc/__init__.py",
+        "python3-pylibmc",
+    ),
+    (
+        "/usr/lib/python3/dist-packages/pymemcache/__init__.py",
+        "python3-pymemcache",
+    ),
+    ("ruby", "ruby"),
+    ("/var/lib/dpkg/info/ruby-rack.list", "ruby-rack"),
+    ("/var/lib/dpkg/info/ruby-dalli.list", "ruby-dalli"),
+    (
+        "/var/lib/dpkg/info/ruby-connection-pool.list",
+        "ruby-connection-pool",
+    ),
+    PLAIN,
+];
+/// What libmemcached shows a password with; it only recommends it.
+const PLAIN: Need = (
+    "/usr/share/doc/libsasl2-modules/copyright",
+    "libsasl2-modules",
+);
 /// What `cargo xtask compare` runs besides.
 const COMPARISON: &[Need] = &[
     ("wrk", "wrk"),
@@ -50,7 +83,7 @@ const POLICY: &str = "/usr/sbin/policy-rc.d";
 
 /// `cargo xtask setup`
 pub(crate) fn setup(_args: &[String]) -> Outcome {
-    install(TESTS)?;
+    for_tests()?;
     install(COMPARISON)?;
     println!("everything is installed");
     Ok(())
@@ -61,7 +94,15 @@ pub(crate) fn setup(_args: &[String]) -> Outcome {
 /// # Errors
 /// See [`install`].
 pub(crate) fn for_tests() -> Outcome {
-    install(TESTS)
+    install(&[TESTS, CLIENTS].concat())
+}
+
+/// Installs what the clients of session stores need.
+///
+/// # Errors
+/// See [`install`].
+pub(crate) fn for_clients() -> Outcome {
+    install(CLIENTS)
 }
 
 /// Installs what the comparisons need.

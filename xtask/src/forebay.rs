@@ -20,8 +20,10 @@ const START: Duration = Duration::from_secs(20);
 pub(crate) struct Server {
     /// The process.
     pub(crate) process: Running,
-    /// The first address it listens on.
+    /// The first address it listens on; with stores of sessions alone, that of the first of them.
     pub(crate) address: SocketAddr,
+    /// Its stores of sessions, by name.
+    pub(crate) sessions: Vec<(String, SocketAddr)>,
     /// Its administration, if the configuration has one.
     pub(crate) admin: Option<SocketAddr>,
 }
@@ -69,7 +71,7 @@ impl Server {
                 let _ = sender.send(line);
             }
         });
-        let (mut address, mut admin) = (None, None);
+        let (mut address, mut admin, mut sessions) = (None, None, Vec::new());
         loop {
             let line = receiver.recv_timeout(START);
             let line = line.map_err(|_| {
@@ -81,16 +83,26 @@ impl Server {
             })?;
             if let Some(text) = line.strip_prefix("listening on ") {
                 address = address.or_else(|| text.trim().parse().ok());
+            } else if let Some(text) = line.strip_prefix("session ") {
+                sessions.extend(session(text));
             } else if let Some(text) = line.strip_prefix("admin on ") {
                 admin = admin.or_else(|| text.trim().parse().ok());
             } else if line == "ready" {
                 break;
             }
         }
+        let address = address.or(sessions.first().map(|&(_, address)| address));
         Ok(Self {
             process,
-            address: address.ok_or("it printed no `listening on` line")?,
+            address: address.ok_or("it did not print what it listens on")?,
+            sessions,
             admin,
         })
     }
+}
+
+/// `NAME on ADDRESS`; nothing for a Unix socket.
+fn session(text: &str) -> Option<(String, SocketAddr)> {
+    let (name, address) = text.split_once(" on ")?;
+    Some((name.to_owned(), address.trim().parse().ok()?))
 }

@@ -1,6 +1,7 @@
 //! Developers' commands: `cargo xtask COMMAND`. The list is [`COMMANDS`]; `cargo xtask --help` prints it.
 
 mod apt;
+mod clients;
 mod command;
 mod compare;
 mod conformance;
@@ -38,13 +39,18 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "test",
-        usage: "[STEP…]\n    Everything that must pass: format, lints, tests, conformance, memory, crash. With STEPs only those.",
+        usage: "[STEP…]\n    Everything that must pass: format, lints, tests, conformance, clients, memory, crash. With STEPs only those.",
         run: test::run,
     },
     Command {
         name: "conformance",
         usage: conformance::USAGE,
         run: conformance::run,
+    },
+    Command {
+        name: "clients",
+        usage: clients::USAGE,
+        run: clients::run,
     },
     Command {
         name: "compare",

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, apt, command, conformance, crash, docs, memory};
+use crate::{Outcome, apt, clients, command, conformance, crash, docs, memory};
 
 /// One step.
 struct Step {
@@ -53,6 +53,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "conformance",
         run: || conformance::run(&[]),
+    },
+    Step {
+        name: "clients",
+        run: || clients::run(&[]),
     },
     Step {
         name: "memory",

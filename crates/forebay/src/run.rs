@@ -16,7 +16,7 @@ use crate::applications::Applications;
 use crate::control::Control;
 use crate::error_log::ErrorLog;
 use crate::exit::Failure;
-use crate::sessions::Sessions;
+use crate::sessions::{LAST_COMMANDS, Sessions};
 use crate::signals::{self, Event};
 use crate::{open_files, systemd};
 
@@ -154,8 +154,8 @@ impl Running {
             .map(|app| app.stop_timeout)
             .max();
         let apps = apps.map_or(Duration::ZERO, |longest| longest + Duration::from_secs(10));
-        let patience =
-            Instant::now() + deadline + saving.unwrap_or_default() + apps + Duration::from_secs(5);
+        let most = deadline + saving.unwrap_or_default() + apps + LAST_COMMANDS;
+        let patience = Instant::now() + most + Duration::from_secs(5);
         loop {
             match self
                 .events

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use crate::exit::Failure;
 
 /// What connections may take for their last command when the server ends.
-const LAST_COMMANDS: Duration = Duration::from_secs(5);
+pub(crate) const LAST_COMMANDS: Duration = Duration::from_secs(5);
 
 /// One for the process.
 #[derive(Default)]

@@ -60,11 +60,21 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "memory",
-        run: || memory::run(&[]),
+        run: || {
+            memory::run(&[])?;
+            memory::run(&["sessions".into(), "--seconds=10".into()])
+        },
     },
     Step {
         name: "crash",
-        run: || crash::run(&["--times=5".into()]),
+        run: || {
+            crash::run(&["cache".into(), "--times=5".into()])?;
+            crash::run(&[
+                "sessions".into(),
+                "--times=5".into(),
+                "--seconds=1.5".into(),
+            ])
+        },
     },
 ];
 

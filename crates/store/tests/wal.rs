@@ -247,6 +247,31 @@ fn a_second_log_in_a_directory_is_told_who_has_it() {
 }
 
 #[test]
+fn segments_that_go_together_take_no_open_one_and_none_behind_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let wal = open(directory.path(), Sync::Never(Duration::from_secs(3600)));
+    let mut places = Vec::new();
+    for number in 0..4_u8 {
+        places.push(wal.append(&[&[number]]));
+        wal.roll().unwrap();
+    }
+    let open = wal.append(&[b"open"]);
+    wal.sync().unwrap();
+    assert_eq!(wal.remove_through(open.segment), Err(Error::StillOpen));
+    assert_eq!(wal.remove_through(99), Err(Error::Gone));
+    let moved = wal.append(&[b"moved"]);
+    wal.remove_through(places[2].segment).unwrap();
+    assert_eq!(wal.synced(), wal.position());
+    let left: Vec<u32> = wal.segments().iter().map(|one| one.number).collect();
+    assert_eq!(left, [places[3].segment, open.segment]);
+    wal.close().unwrap();
+    drop(wal);
+    let (_, found, _) = reopen(directory.path());
+    let places_left: Vec<Place> = found.iter().map(|(place, _)| *place).collect();
+    assert_eq!(places_left, [places[3], open, moved]);
+}
+
+#[test]
 fn clearing_removes_the_log_and_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
     let wal = open(directory.path(), Sync::Always);

@@ -3,7 +3,9 @@
 
 mod objects;
 pub(crate) mod origin;
+mod sessions;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,10 +18,11 @@ use objects::Objects;
 use origin::Origin;
 
 /// How to call it.
-pub(crate) const USAGE: &str = "[--binary PATH] [--budget MIB]
-    Fills the cache ten times over and checks the resident size.
+pub(crate) const USAGE: &str = "[sessions] [--seconds N] [--binary PATH] [--budget MIB]
+    Fills the cache ten times over and checks the resident size; or writes sessions of all sizes for a while.
+    --seconds N     how long sessions are written [60]
     --binary PATH   this forebay instead of a fresh release build
-    --budget MIB    size of the cache [256]";
+    --budget MIB    size of the cache, or of the store of sessions [256]";
 
 const MIB: u64 = 1 << 20;
 /// How often the cache is filled.
@@ -35,9 +38,22 @@ const LEAST_HITS: f64 = 0.5;
 
 /// `cargo xtask memory`
 pub(crate) fn run(args: &[String]) -> Outcome {
-    let options = Options::parse(args, &[], &["--binary", "--budget"])?;
+    let options = Options::parse(args, &[], &["--binary", "--budget", "--seconds"])?;
     let budget = options.number("--budget", 256_u64)?.max(16) * MIB;
     let binary = forebay::binary(options.text("--binary"))?;
+    match options.rest.first().map(String::as_str) {
+        None => cache(&binary, budget),
+        Some("sessions") => sessions::run(&options, &binary, budget),
+        Some(other) => Err(format!("{other}: only sessions may stand there; see --help").into()),
+    }
+}
+
+/// What may be resident with this budget.
+fn limit(budget: u64) -> u64 {
+    budget + budget * 15 / 100 + 64 * MIB
+}
+
+fn cache(binary: &Path, budget: u64) -> Outcome {
     let origin = Origin::start()?;
     let config = format!(
         "[server]\nworkers = 2\n[[listen]]\naddress = \"127.0.0.1:0\"\n[cache]\nmemory = \"{}MiB\"\n\
@@ -45,7 +61,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
         budget / MIB,
         origin.address,
     );
-    let server = Server::start(&binary, &config, &crate::target_dir().join("memory"))?;
+    let server = Server::start(binary, &config, &crate::target_dir().join("memory"))?;
     let empty = server.process.resident_bytes();
     let began = Instant::now();
     let objects = Objects::plan(budget, FILLS);
@@ -53,7 +69,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let end = server.process.resident_bytes();
     let hits = recent_hits(&server, &origin, &objects, budget / 4)?;
 
-    let limit = budget + budget * 15 / 100 + 64 * MIB;
+    let limit = limit(budget);
     println!(
         "{} objects, {} MiB in {:.1} s; resident: {} MiB empty, {} at most, {} in the end; limit {}; \
          of the latest objects {:.0} % are hits",

@@ -100,7 +100,8 @@ impl Draft {
 
     /// The URL, relative to `base`.
     pub(super) fn url(&self, base: &str) -> String {
-        let origin = if self.origin == base {
+        // A path that begins with two slashes would be taken for a host (RFC 3986 section 4.2).
+        let origin = if self.origin == base && !self.path.starts_with("//") {
             ""
         } else {
             &self.origin

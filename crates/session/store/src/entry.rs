@@ -27,6 +27,9 @@ const TO_CLEAR: u8 = 5;
 /// It was read since it was written.
 const READ: u8 = 8;
 
+/// More clears than any store sees. The number of the next one is to be one higher.
+const ERA_MOST: u32 = 1 << 31;
+
 /// A change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry<'a> {
@@ -70,7 +73,7 @@ impl<'a> Entry<'a> {
                 let key = bytes.get(1..)?;
                 (!key.is_empty()).then_some(Self::Removed(key))
             }
-            CLEARED if bytes.len() == 5 => Some(Self::Cleared(u32_at(bytes, 1)?)),
+            CLEARED if bytes.len() == 5 => Some(Self::Cleared(era_at(bytes, 1)?)),
             TO_CLEAR if bytes.len() == 5 => Some(Self::ToClear(u32_at(bytes, 1)?)),
             _ => None,
         }
@@ -87,7 +90,7 @@ impl<'a> Entry<'a> {
             marks: Marks(*bytes.get(1)?),
             last_read_s: u32_at(bytes, 18)?,
             was_read: bits & READ != 0,
-            era: u32_at(bytes, 14)?,
+            era: era_at(bytes, 14)?,
             copy: bits & (READ - 1),
         };
         Some(Self::Put(key, item))
@@ -151,6 +154,10 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
+fn era_at(bytes: &[u8], at: usize) -> Option<u32> {
+    u32_at(bytes, at).filter(|era| *era <= ERA_MOST)
+}
+
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
@@ -160,6 +167,29 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn an_era_after_which_there_is_no_other_is_none() {
+        assert_eq!(Entry::read(&cleared(7)), Some(Entry::Cleared(7)));
+        assert_eq!(Entry::read(&cleared(u32::MAX)), None);
+        let value = Value::Here(b"value");
+        let (marks, copy, was_read) = (Marks(0), 0, false);
+        let (flags, expires_s, cas, last_read_s) = (0, 0, 1, 1);
+        let item = |era| Item {
+            value,
+            marks,
+            copy,
+            was_read,
+            flags,
+            expires_s,
+            cas,
+            last_read_s,
+            era,
+        };
+        let put = |era| [&put_head(b"key", &item(era))[..], b"key", b"value"].concat();
+        assert!(Entry::read(&put(7)).is_some());
+        assert_eq!(Entry::read(&put(u32::MAX)), None);
+    }
+
     proptest! {
         #[test]
         fn what_is_written_is_read(
@@ -168,6 +198,7 @@ mod tests {
             words: [u32; 4], cas: u64, marks: u8, copy in 0u8..8, was_read: bool,
         ) {
             let [flags, expires_s, era, last_read_s] = words;
+            let era = era % ERA_MOST;
             let item = Item {
                 value: Value::Here(&value),
                 marks: Marks(marks),

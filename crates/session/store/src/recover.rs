@@ -13,6 +13,9 @@ use crate::store::{Store, now_s};
 /// Nothing expires while the log is read: a later entry may say that it ends later.
 const NEVER: u32 = 0;
 
+/// More numbers than are given in the second that a crash may lose.
+const LOST_NUMBERS: u64 = 1 << 28;
+
 /// What was found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recovered {
@@ -86,6 +89,9 @@ impl Store {
             return Err(RecoverError::Stopped);
         }
         let (to_clear, unknown) = (reading.to_clear, reading.unknown);
+        if log.records > 0 {
+            self.table.leave_numbers(LOST_NUMBERS);
+        }
         let is_there = |key: &[u8]| self.table.read(key, NEVER, |_| ()).is_some();
         disk.log.begin(is_there);
         if to_clear != 0 {

@@ -24,6 +24,11 @@ const TICK: Duration = Duration::from_millis(250);
 const RECORD_BYTES: u64 = PUT_HEAD as u64 + 16;
 /// The log may be so many times what lives in it.
 const LOG_MOST: u64 = 2;
+/// So many bytes are moved to the log's end before the disk is waited for. Where clients keep it
+/// busy, such a wait takes as long as they need to write many segments.
+const MOVED_MOST: u64 = 4 << 20;
+/// The same of what is gone through.
+const READ_MOST: u64 = 64 << 20;
 
 /// Ends the work.
 #[derive(Default)]
@@ -78,8 +83,9 @@ fn run(store: &Store) {
         if let Some(disk) = &store.disk {
             disk.fetches.forget_old(swept);
             let live = held + figures.items * RECORD_BYTES;
-            while store.needs_compaction(live) && !store.upkeep.is_rung() {
-                if !store.compact_oldest() {
+            loop {
+                let excess = store.excess_bytes(live);
+                if excess == 0 || store.upkeep.is_rung() || !store.compact_oldest(excess) {
                     break;
                 }
             }
@@ -99,49 +105,66 @@ impl Store {
         disk.log.wal.roll()?;
         let last = disk.log.wal.segments().last().map(|last| last.number);
         let oldest = || disk.log.wal.segments().first().map(|first| first.number);
-        while oldest() < last && self.compact_oldest() {}
+        while oldest() < last && self.compact_oldest(1) {}
         Ok(())
     }
 
-    /// Whether the log has grown too long for `live` bytes of entries.
-    fn needs_compaction(&self, live: u64) -> bool {
+    /// By how many bytes the log has grown too long for `live` bytes of entries.
+    fn excess_bytes(&self, live: u64) -> u64 {
         let Some(disk) = &self.disk else {
-            return false;
+            return 0;
         };
         let segments = disk.log.wal.segments();
         let bytes: u64 = segments.iter().map(|segment| segment.bytes).sum();
         let longest = segments.iter().map(|segment| segment.bytes).max();
-        bytes > live * LOG_MOST + 2 * longest.unwrap_or(0)
+        bytes.saturating_sub(live * LOG_MOST + 2 * longest.unwrap_or(0))
     }
 
-    /// Moves what lives in the oldest segment to the end of the log; false: not now.
-    fn compact_oldest(&self) -> bool {
+    /// Moves what lives in the oldest segments to the end of the log, until so many bytes of them
+    /// can go or as many were moved or read as may be at once; false: not now.
+    fn compact_oldest(&self, excess_bytes: u64) -> bool {
         let Some(disk) = &self.disk else {
             return false;
         };
         let _alone = self.compacting.lock();
-        let (log, wal) = (&disk.log, &disk.log.wal);
-        let segments = wal.segments();
-        let Some(oldest) = segments.first().filter(|oldest| !oldest.open) else {
-            return false;
-        };
-        if wal.state() != wal::State::Good {
+        let wal = &disk.log.wal;
+        // Where clients write as fast as the disk takes it, the log is behind most of the time,
+        // and would grow for ever if that were waited for.
+        if wal.state() == wal::State::Failing {
             return false;
         }
-        let now_s = now_s();
-        let mut moved = 0;
-        let walked = wal.walk(oldest.number, |place, bytes| {
-            moved += self.move_on(log, now_s, place, bytes);
-        });
+        let (mut moved, mut gone, mut last) = (0, 0, None);
+        let mut done = Ok(());
+        for segment in wal.segments().iter().take_while(|segment| !segment.open) {
+            done = self.move_segment(&disk.log, segment.number, &mut moved);
+            if done.is_err() {
+                break;
+            }
+            last = Some(segment.number);
+            gone += segment.bytes;
+            if gone >= excess_bytes.min(READ_MOST) || moved >= MOVED_MOST {
+                break;
+            }
+        }
         self.compacted_bytes.fetch_add(moved, Relaxed);
-        let done = match walked {
-            Ok(_) => wal.remove(oldest.number).map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
+        let removed = match last {
+            Some(last) => wal.remove_through(last).map_err(|error| error.to_string()),
+            None => Ok(()),
         };
-        if let Err(error) = &done {
+        if let Err(error) = done.and(removed) {
             tracing::warn!("session store {:?}: compaction stopped: {error}", self.name);
+            return false;
         }
-        done.is_ok()
+        last.is_some()
+    }
+
+    /// Moves what lives in a segment, and counts its bytes.
+    fn move_segment(&self, log: &Log, segment: u32, moved: &mut u64) -> Result<(), String> {
+        let now_s = now_s();
+        let walked = log.wal.walk(segment, |place, bytes| {
+            *moved += self.move_on(log, now_s, place, bytes);
+        });
+        walked.map(drop).map_err(|error| error.to_string())
     }
 
     /// Appends an entry again if it is still of use; says how many bytes it took.

@@ -43,6 +43,12 @@ impl Table {
         shard.restore_removed(self.now(now_s), key, hash);
     }
 
+    /// The table's own numbers go on only so many beyond those that were restored: what a journal
+    /// lost, or had no use for any more, had numbers too, and clients may still hold them.
+    pub fn leave_numbers(&self, count: u64) {
+        self.shared.cas_floor.fetch_add(count, Ordering::Relaxed);
+    }
+
     /// Lets all items of eras before `era` end, as a journal says: there was a clear.
     pub fn restore_era(&self, era: u32) {
         self.shared.era.fetch_max(era, Ordering::AcqRel);

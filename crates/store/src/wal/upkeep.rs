@@ -46,22 +46,46 @@ impl Wal {
     /// what was moved on from it must not be lost together with the original.
     pub fn remove(&self, segment: u32) -> Result<(), Error> {
         let _one_at_a_time = self.core.maintenance.lock();
-        let oldest = {
+        let oldest = self.oldest(segment)?;
+        if oldest != segment {
+            return Err(Error::NotOldest(oldest));
+        }
+        self.remove_all(segment)
+    }
+
+    /// The same with the oldest segments up to this one, with one wait for the
+    /// disk: where it is busy, that takes longer than all the rest.
+    pub fn remove_through(&self, last: u32) -> Result<(), Error> {
+        let _one_at_a_time = self.core.maintenance.lock();
+        self.oldest(last)?;
+        self.remove_all(last)
+    }
+
+    /// The number of the oldest segment, if there is one of this number.
+    fn oldest(&self, segment: u32) -> Result<u32, Error> {
+        let segments = self.core.segments.read();
+        let first = segments.keys().next().copied();
+        let there = segments.contains_key(&segment);
+        first.filter(|_| there).ok_or(Error::Gone)
+    }
+
+    fn remove_all(&self, last: u32) -> Result<(), Error> {
+        let going: Vec<Arc<Segment>> = {
             let segments = self.core.segments.read();
-            let found = segments.get(&segment).ok_or(Error::Gone)?;
-            let oldest = segments.values().next().unwrap_or(found);
-            if oldest.number != segment {
-                return Err(Error::NotOldest(oldest.number));
-            }
-            Arc::clone(oldest)
+            let going = segments.range(..=last);
+            going.map(|(_, one)| Arc::clone(one)).collect()
         };
-        if !oldest.is_closed() {
+        if going.iter().any(|one| !one.is_closed()) {
             return Err(Error::StillOpen);
         }
         self.sync()?;
         self.sync_inherited()?;
-        oldest.unlink()?;
-        self.core.segments.write().remove(&segment);
+        // Oldest first, and file systems with a journal keep to that: what a
+        // crash brings back is the last of them.
+        for segment in going {
+            segment.unlink()?;
+            self.core.segments.write().remove(&segment.number);
+        }
         Ok(sync_directory(&self.core.path)?)
     }
 

@@ -9,10 +9,11 @@ fn load(url: &str, more: &[&str]) -> Figures {
 }
 
 /// Every protocol with a server that speaks it.
-fn servers() -> [(KvServer, &'static str); 3] {
+fn servers() -> [(KvServer, &'static str); 4] {
     [
         (KvServer::memcached(&[]), "memcached"),
         (KvServer::memcached(&[]), "memcached+meta"),
+        (KvServer::memcached(&[]), "memcached+binary"),
         (KvServer::redis(&[]), "redis"),
     ]
 }

@@ -30,7 +30,7 @@ pub(crate) fn text(args: &Args) -> Result<String, String> {
             Ok(path) => path.display().to_string(),
             Err(why) => why,
         };
-        let _ = writeln!(text, "  {:<21} {} ({found})", server.name, server.about);
+        let _ = writeln!(text, "  {:<23} {} ({found})", server.name, server.about);
     }
     text.push_str("\nPlaceholders for servers of your own (--own FILE)\n");
     for (name, about) in PLACEHOLDERS {

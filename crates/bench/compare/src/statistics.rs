@@ -142,7 +142,26 @@ fn ratio_by(
     of: &str,
     value: &dyn Fn(&Figures) -> Option<f64>,
 ) -> Option<Spread> {
-    let others: BTreeMap<u32, f64> = turns(level, of)
+    round_by_round((level, server), (level, of), value)
+}
+
+/// What `server` does at the step `last` over what it does at `first`, round by round.
+pub(crate) fn growth(
+    first: &LevelResult,
+    last: &LevelResult,
+    server: &str,
+    measure: Measure,
+) -> Option<Spread> {
+    round_by_round((last, server), (first, server), &|f| Some(measure.of(f)))
+}
+
+/// A server at a step over a server at a step; `None` when they had no round together.
+fn round_by_round(
+    (level, server): (&LevelResult, &str),
+    (of_level, of): (&LevelResult, &str),
+    value: &dyn Fn(&Figures) -> Option<f64>,
+) -> Option<Spread> {
+    let others: BTreeMap<u32, f64> = turns(of_level, of)
         .filter_map(|(round, figures)| Some((round, value(figures)?)))
         .collect();
     Spread::of(
@@ -240,6 +259,16 @@ pub(crate) mod tests {
         assert_eq!(ratio(&level, "a", "b", RATE).unwrap().count, 1);
         assert!(ratio(&level, "a", "c", RATE).is_none());
         assert!(summary(&level, "c", RATE).is_none());
+    }
+
+    #[test]
+    fn growth_is_taken_within_each_round() {
+        // The machine is twice as slow in the second round, at both steps alike.
+        let first = level(vec![turn("a", 1, 1000.0, 0), turn("a", 2, 500.0, 0)]);
+        let last = level(vec![turn("a", 2, 600.0, 0), turn("a", 1, 1200.0, 0)]);
+        let grown = growth(&first, &last, "a", RATE).unwrap();
+        assert_eq!((grown.least, grown.median, grown.most), (1.2, 1.2, 1.2));
+        assert!(growth(&first, &last, "b", RATE).is_none());
     }
 
     #[test]

@@ -26,8 +26,8 @@ const MOST_MULTIGET: u16 = 1000;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "What is sent")]
 pub struct KvArgs {
-    /// memcached://HOST[:PORT], memcached+meta://HOST, memcached:///run/memcached.sock,
-    /// redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]; rediss:// and memcacheds:// with TLS
+    /// memcached://HOST[:PORT], memcached+meta://HOST, memcached+binary://HOST,
+    /// memcached:///run/memcached.sock, redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]; rediss:// and memcacheds:// with TLS
     #[arg(value_name = "URL")]
     pub url: String,
     /// Reads and writes, and deletes if wanted: 9:1, 90:9:1
@@ -175,6 +175,7 @@ impl KvArgs {
         let protocol = match server.protocol {
             Protocol::Text => "memcached",
             Protocol::Meta => "memcached (meta)",
+            Protocol::Binary => "memcached (binary)",
             Protocol::Resp => "Redis",
         };
         format!(

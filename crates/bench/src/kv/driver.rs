@@ -238,7 +238,7 @@ fn wrong(words: &str) -> Fault {
 }
 
 fn is_out_of_memory(words: &str) -> bool {
-    words.contains("out of memory") || words.starts_with("OOM")
+    words.to_ascii_lowercase().contains("out of memory") || words.starts_with("OOM")
 }
 
 impl<G: Grammar> Driver for Users<G> {

@@ -33,7 +33,9 @@ impl Evictions {
     /// Asks for the first time.
     pub(super) fn new(place: &Target, protocol: Protocol, greeting: &[u8]) -> Self {
         let (question, name) = match protocol {
-            Protocol::Text | Protocol::Meta => (b"stats\r\n".to_vec(), "STAT evictions "),
+            Protocol::Text | Protocol::Meta | Protocol::Binary => {
+                (b"stats\r\n".to_vec(), "STAT evictions ")
+            }
             Protocol::Resp => ([greeting, &Resp::info()].concat(), "evicted_keys:"),
         };
         let mut evictions = Self {

@@ -1,4 +1,4 @@
-//! Load on key-value servers: memcached (text and meta protocol) and Redis.
+//! Load on key-value servers: memcached (its three protocols) and Redis.
 //!
 //! Each connection is a user; which command and which key come next depends on
 //! nothing but chance. Keys are a prefix and a number, and the size of a key's
@@ -31,7 +31,7 @@ use choice::Chooser;
 use driver::Users;
 use evictions::Evictions;
 use fill::Fill;
-use protocol::{Grammar, Meta, Resp, Text};
+use protocol::{Binary, Grammar, Meta, Resp, Text};
 use url::Protocol;
 use work::Work;
 
@@ -84,6 +84,7 @@ impl Kv {
         match self.protocol {
             Protocol::Text => self.start_as::<Text>(plan),
             Protocol::Meta => self.start_as::<Meta>(plan),
+            Protocol::Binary => self.start_as::<Binary>(plan),
             Protocol::Resp => self.start_as::<Resp>(plan),
         }
     }
@@ -121,6 +122,7 @@ impl Kv {
         let running = match self.protocol {
             Protocol::Text => self.fill_as::<Text>(&plan),
             Protocol::Meta => self.fill_as::<Meta>(&plan),
+            Protocol::Binary => self.fill_as::<Binary>(&plan),
             Protocol::Resp => self.fill_as::<Resp>(&plan),
         };
         let running = running.map_err(|error| error.to_string())?;

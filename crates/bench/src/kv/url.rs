@@ -10,15 +10,19 @@ pub(crate) enum Protocol {
     Text,
     /// memcached's meta protocol.
     Meta,
+    /// memcached's binary protocol.
+    Binary,
     /// Redis'.
     Resp,
 }
 
-const SCHEMES: [(&str, Protocol, bool); 8] = [
+const SCHEMES: [(&str, Protocol, bool); 10] = [
     ("memcached", Protocol::Text, false),
     ("memcacheds", Protocol::Text, true),
     ("memcached+meta", Protocol::Meta, false),
     ("memcacheds+meta", Protocol::Meta, true),
+    ("memcached+binary", Protocol::Binary, false),
+    ("memcacheds+binary", Protocol::Binary, true),
     ("redis", Protocol::Resp, false),
     ("rediss", Protocol::Resp, true),
     ("valkey", Protocol::Resp, false),
@@ -39,8 +43,8 @@ pub(crate) struct Server {
 impl Server {
     /// Reads `memcached://host[:port]`, `memcached:///run/memcached.sock`,
     /// `redis://[[user]:password@]host[:port][/database]`,
-    /// `redis://[[user]:password@]/run/redis.sock[?db=number]`; `memcached+meta` for the meta
-    /// protocol, an `s` behind the name for TLS.
+    /// `redis://[[user]:password@]/run/redis.sock[?db=number]`; `memcached+meta` and
+    /// `memcached+binary` for the other protocols, an `s` behind the name for TLS.
     ///
     /// # Errors
     /// When it is none of these, in words for the user; a password is not repeated.
@@ -54,7 +58,7 @@ impl Server {
             .find(|(name, ..)| scheme.eq_ignore_ascii_case(name));
         let &(_, protocol, tls) = known.ok_or_else(|| {
             wrong(&format!(
-                "`{scheme}` is none of memcached, memcached+meta, redis and valkey"
+                "`{scheme}` is none of memcached, memcached+meta, memcached+binary, redis and valkey"
             ))
         })?;
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -65,9 +69,7 @@ impl Server {
         let (user, password) =
             split(credentials).ok_or_else(|| wrong("a %-escape is malformed"))?;
         if protocol != Protocol::Resp && credentials.is_some() {
-            return Err(wrong(
-                "memcached's text and meta protocols know no password",
-            ));
+            return Err(wrong("memcached's protocols are spoken without a password"));
         }
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let is_socket = host.is_empty() && path.len() > 1;
@@ -122,7 +124,7 @@ fn tcp(text: &str, protocol: Protocol, tls: bool) -> Option<Target> {
         tls,
         host: name.trim_matches(['[', ']']).to_ascii_lowercase(),
         port: host.port.unwrap_or(match protocol {
-            Protocol::Text | Protocol::Meta => 11211,
+            Protocol::Text | Protocol::Meta | Protocol::Binary => 11211,
             Protocol::Resp => 6379,
         }),
         unix: None,
@@ -167,6 +169,7 @@ mod tests {
             ("memcached://[::1]:7/", Protocol::Text, "[::1]:7"),
             ("memcached+meta://Cache:7", Protocol::Meta, "cache:7"),
             ("memcached:///run/m.sock", Protocol::Text, "/run/m.sock"),
+            ("memcached+binary://b", Protocol::Binary, "b:11211"),
             ("REDIS://localhost", Protocol::Resp, "localhost:6379"),
             (
                 "valkey://:p@/run/v.sock?db=3",
@@ -199,7 +202,7 @@ mod tests {
             ("http://a", "`http`"),
             ("memcached://", "host"),
             ("memcached://a/3", "no databases"),
-            ("memcached://:p@a", "no password"),
+            ("memcached://:p@a", "without a password"),
             ("redis://a/x", "number of a database"),
             ("redis://:%zz@a", "escape"),
             ("rediss:///run/r.sock", "TLS"),

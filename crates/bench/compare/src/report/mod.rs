@@ -6,6 +6,7 @@ mod beside;
 mod blocks;
 mod cases;
 mod charts;
+mod growth;
 mod html;
 mod markdown;
 mod method;

@@ -4,6 +4,7 @@
 use forebay_results::format;
 
 use super::cases::causes;
+use super::growth;
 use crate::comparison::{CaseResult, Comparison, Contestant, LevelResult, Measure};
 use crate::servers::Role;
 use crate::statistics::{Summary, ratio, summary};
@@ -14,6 +15,7 @@ pub(super) fn all(comparison: &Comparison) -> Vec<String> {
     for case in &comparison.cases {
         words.extend(places(comparison, case));
         words.extend(files(comparison, case));
+        words.extend(growth::words(comparison, case));
         words.extend(processor_time(comparison, case));
         words.extend(memory(comparison, case));
     }

@@ -268,7 +268,13 @@ mod tests {
     fn no_template_is_left_with_a_part_that_its_family_fills_in() {
         for server in built_in() {
             for file in &server.files {
-                for part in ["{part}", "{storage}", "{sending}"] {
+                for part in [
+                    "{part}",
+                    "{storage}",
+                    "{sending}",
+                    "{durability}",
+                    "{persistence}",
+                ] {
                     assert!(!file.text.contains(part), "{}: {part}", server.name);
                 }
             }

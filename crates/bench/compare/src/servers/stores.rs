@@ -15,7 +15,8 @@ const PROCESSES: usize = 20;
 /// All of them.
 pub(super) fn servers() -> Vec<Server> {
     vec![
-        forebay(),
+        forebay("forebay", "on disk within a second", "interval"),
+        forebay("forebay-always", "on disk before it answers", "always"),
         memcached(),
         redis("redis", "in memory only", "save \"\"\nappendonly no"),
         redis(
@@ -106,13 +107,14 @@ fn tyrant() -> Server {
     behind_memcached("tyrant", "sessions in Tokyo Tyrant's hash database", store)
 }
 
-fn forebay() -> Server {
-    let config = include_str!("../templates/sessions-forebay.toml");
+fn forebay(name: &str, about: &str, durability: &str) -> Server {
+    let config =
+        include_str!("../templates/sessions-forebay.toml").replace("{durability}", durability);
     let store = Companion::of("store", Program::Forebay)
         .arguments("serve -c {dir}/forebay.toml")
         .version("--version");
-    let about = "sessions in Forebay, on disk once a second";
-    let mut server = behind_memcached("forebay", about, store).file("forebay.toml", config);
+    let about = format!("sessions in Forebay, {about}");
+    let mut server = behind_memcached(name, &about, store).file("forebay.toml", config);
     server.requires.push(Requirement::Understood(FOREBAY_TRIAL));
     server
 }

@@ -14,6 +14,7 @@ pub(super) const SUITE: Suite = Suite {
     role: Role::Store,
     servers: &[
         "sessions-forebay",
+        "sessions-forebay-always",
         "sessions-memcached",
         "sessions-redis",
         "sessions-redis-log",

@@ -1,9 +1,10 @@
 //! Key-value protocols as a client speaks them, without sockets or clock.
 //!
-//! All three are lines with blocks of data between them. A [`Grammar`] knows
-//! what lines mean and how requests are written; [`Wire`] reads lines and
-//! blocks and knows when a response is complete.
+//! All are heads (lines, but in memcached's binary protocol) with blocks of
+//! data between them. A [`Grammar`] knows what heads mean and how requests are
+//! written; [`Wire`] reads heads and blocks and knows when a response is complete.
 
+mod binary;
 mod meta;
 mod resp;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod wire;
 
 use forebay_engine::Malformed;
 
+pub(crate) use binary::Binary;
 pub(crate) use meta::Meta;
 pub(crate) use resp::Resp;
 pub(crate) use text::Text;
@@ -124,10 +126,22 @@ pub(crate) fn number(out: &mut Vec<u8>, mut number: u64) {
 
 /// A protocol's words.
 pub(crate) trait Grammar: std::fmt::Debug + 'static {
+    /// What stands behind a block of data.
+    const TAIL: &'static [u8] = b"\r\n";
+
+    /// The head of an answer at the beginning of `input`, and how many bytes it takes; `None`
+    /// until it is whole.
+    ///
+    /// # Errors
+    /// When no answer begins so.
+    fn head(input: &[u8]) -> Result<Option<(&[u8], usize)>, Malformed> {
+        wire::line(input)
+    }
+
     /// Complete answers that make up the response to a request; answers to the greeting included.
     fn answers(expect: Expect) -> u32;
 
-    /// Reads a line, without its end. A block of data of the returned length follows it, if any.
+    /// Reads a head: a line, without its end. A block of data of the returned length follows it, if any.
     ///
     /// # Errors
     /// When the line has no place in an answer to what was asked.

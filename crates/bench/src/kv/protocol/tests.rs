@@ -10,15 +10,15 @@ use super::*;
 
 /// What a response came to.
 #[derive(Clone, Debug, PartialEq)]
-struct Seen {
+pub(super) struct Seen {
     response: Response,
-    hits: u32,
-    misses: u32,
+    pub(super) hits: u32,
+    pub(super) misses: u32,
     error: Option<String>,
-    values: Vec<String>,
+    pub(super) values: Vec<String>,
 }
 
-fn expect(command: Command, keys: u16) -> Expect {
+pub(super) fn expect(command: Command, keys: u16) -> Expect {
     Expect {
         command,
         keys,
@@ -41,7 +41,7 @@ fn seen<G: Grammar>(wire: &Wire<G>, response: Response) -> Seen {
 }
 
 /// Feeds `input` in pieces of one size; every response is to the request of its turn.
-fn feed<G: Grammar>(
+pub(super) fn feed<G: Grammar>(
     input: &[u8],
     expects: &[Expect],
     piece: usize,
@@ -60,30 +60,38 @@ fn feed<G: Grammar>(
     Ok(found)
 }
 
-fn responses<G: Grammar>(input: &str, expects: &[Expect]) -> Vec<Seen> {
-    let whole = feed::<G>(input.as_bytes(), expects, input.len()).unwrap();
-    assert_eq!(whole.len(), expects.len(), "{input:?}");
+pub(super) fn responses<G: Grammar>(
+    input: &(impl AsRef<[u8]> + ?Sized),
+    expects: &[Expect],
+) -> Vec<Seen> {
+    let input = input.as_ref();
+    let whole = feed::<G>(input, expects, input.len()).unwrap();
+    assert_eq!(whole.len(), expects.len(), "{}", input.escape_ascii());
     for piece in 1..input.len() {
-        let pieces = feed::<G>(input.as_bytes(), expects, piece).unwrap();
-        assert_eq!(pieces, whole, "in pieces of {piece}: {input:?}");
+        let pieces = feed::<G>(input, expects, piece).unwrap();
+        assert_eq!(
+            pieces,
+            whole,
+            "in pieces of {piece}: {}",
+            input.escape_ascii()
+        );
     }
     whole
 }
 
 /// One answer: its lookup, hits, misses and error.
-type Outcome<'a> = (Lookup, u32, u32, Option<&'a str>);
+pub(super) type Outcome<'a> = (Lookup, u32, u32, Option<&'a str>);
+
+pub(super) fn outcome(found: &Seen) -> Outcome<'_> {
+    assert_eq!(found.response.fault.is_some(), found.error.is_some());
+    let error = found.error.as_deref();
+    (found.response.lookup, found.hits, found.misses, error)
+}
 
 fn assert_outcomes<G: Grammar>(table: &[(Command, &str, Outcome<'_>)]) {
     for (command, input, outcome) in table {
         let found = &responses::<G>(input, &[expect(*command, 1)])[0];
-        let seen = (
-            found.response.lookup,
-            found.hits,
-            found.misses,
-            found.error.as_deref(),
-        );
-        assert_eq!(seen, *outcome, "{command:?} {input:?}");
-        assert_eq!(found.response.fault.is_some(), found.error.is_some());
+        assert_eq!(self::outcome(found), *outcome, "{command:?} {input:?}");
     }
     // Answers follow each other without a gap.
     let all: String = table.iter().map(|(_, input, _)| *input).collect();

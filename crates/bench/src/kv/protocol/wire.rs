@@ -1,4 +1,4 @@
-//! One connection: lines and blocks of data in, responses out.
+//! One connection: heads and blocks of data in, responses out.
 
 use std::marker::PhantomData;
 
@@ -8,7 +8,7 @@ use forebay_results::{Cause, Lookup};
 use super::{Command, Expect, Grammar, Greeting};
 
 /// The longest line: memcached's keys have 250 bytes, and errors are sentences.
-const MOST_LINE: usize = 4 << 10;
+pub(super) const MOST_LINE: usize = 4 << 10;
 /// The longest value that a server may announce.
 const MOST_VALUE: u64 = 1 << 30;
 /// Values of one response that are looked at are kept up to this size together.
@@ -161,17 +161,11 @@ impl<G: Grammar> Wire<G> {
         self.is_begun = true;
     }
 
-    /// Reads a line at the head of `input`; how many bytes it has, if it is whole.
-    fn line(&mut self, input: &[u8], expect: Expect) -> Result<Option<usize>, Malformed> {
-        let Some(end) = input.iter().position(|&byte| byte == b'\n') else {
-            return match input.len() > MOST_LINE {
-                true => Err(Malformed("a line is too long")),
-                false => Ok(None),
-            };
+    /// Reads the head of an answer at the beginning of `input`; how many bytes it has, if it is whole.
+    fn head(&mut self, input: &[u8], expect: Expect) -> Result<Option<usize>, Malformed> {
+        let Some((line, taken)) = G::head(input)? else {
+            return Ok(None);
         };
-        let line = input[..end]
-            .strip_suffix(b"\r")
-            .ok_or(Malformed("a line does not end in CR LF"))?;
         if self.reply.greeting_left > 0 {
             self.reply.greeting_left -= 1;
             self.reply.left -= 1;
@@ -184,14 +178,15 @@ impl<G: Grammar> Wire<G> {
             if bytes > MOST_VALUE {
                 return Err(Malformed("a value is longer than 1 GiB"));
             }
-            self.data = bytes + 2;
+            self.data = bytes + G::TAIL.len() as u64;
         }
-        Ok(Some(end + 1))
+        Ok(Some(taken))
     }
 
     /// Reads of a block of data what there is of it.
     fn block(&mut self, input: &[u8]) -> Result<usize, Malformed> {
-        let value = (self.data.saturating_sub(2)).min(input.len() as u64) as usize;
+        let tail = G::TAIL.len();
+        let value = (self.data.saturating_sub(tail as u64)).min(input.len() as u64) as usize;
         if let Some(kept) = &mut self.reply.kept {
             kept.add(&input[..value]);
         }
@@ -199,8 +194,7 @@ impl<G: Grammar> Wire<G> {
         self.data -= value as u64;
         let mut at = value;
         while self.data > 0 && at < input.len() {
-            let expected = if self.data == 2 { b'\r' } else { b'\n' };
-            if input[at] != expected {
+            if input.get(at) != G::TAIL.get(tail - self.data as usize) {
                 return Err(Malformed("a value is not as long as announced"));
             }
             self.data -= 1;
@@ -236,6 +230,20 @@ impl<G: Grammar> Wire<G> {
     }
 }
 
+/// The line at the head of `input`, without its end, and how many bytes it takes with it.
+#[inline]
+pub(super) fn line(input: &[u8]) -> Result<Option<(&[u8], usize)>, Malformed> {
+    let Some(end) = input.iter().position(|&byte| byte == b'\n') else {
+        return match input.len() > MOST_LINE {
+            true => Err(Malformed("a line is too long")),
+            false => Ok(None),
+        };
+    };
+    let line = input[..end].strip_suffix(b"\r");
+    let line = line.ok_or(Malformed("a line does not end in CR LF"))?;
+    Ok(Some((line, end + 1)))
+}
+
 impl<G: Grammar> Session for Wire<G> {
     type Expect = Expect;
     type Scratch = ();
@@ -266,7 +274,7 @@ impl<G: Grammar> Session for Wire<G> {
             if self.data > 0 {
                 at += self.block(&input[at..])?;
             } else if self.reply.left > 0 {
-                match self.line(&input[at..], expect)? {
+                match self.head(&input[at..], expect)? {
                     Some(taken) => at += taken,
                     None => break,
                 }

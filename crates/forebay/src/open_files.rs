@@ -67,8 +67,9 @@ fn wanted(max_connections: usize) -> u64 {
 
 fn shortage(current: u64, max_connections: usize) -> String {
     format!(
-        "at most {current} files can be open, but server.max_connections = {max_connections} may need {}: \
-         set LimitNOFILE={0} in the systemd unit (or `ulimit -Hn`), or server.max_connections = {}",
+        "at most {current} files can be open, but {max_connections} connections (max_connections of [server] and \
+         of all [session.NAME] together) may need {}: set LimitNOFILE={0} in the systemd unit (or `ulimit -Hn`), \
+         or at most {} connections",
         wanted(max_connections),
         fitting(current)
     )
@@ -82,7 +83,7 @@ mod tests {
     fn the_warning_says_what_to_set() {
         let text = shortage(4096, 65_536);
         assert!(text.contains("LimitNOFILE=132096"), "{text}");
-        assert!(text.contains("server.max_connections = 1536"), "{text}");
+        assert!(text.contains("at most 1536 connections"), "{text}");
     }
 
     #[test]

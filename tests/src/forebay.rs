@@ -59,11 +59,7 @@ impl Forebay {
     /// With the text of a configuration.
     #[track_caller]
     pub fn start_text(config: &str) -> Self {
-        Self::start_with(config, |file| {
-            let mut command = Command::new(program::path());
-            command.arg("serve").arg("-c").arg(file);
-            command
-        })
+        Self::start_with(config, serve)
     }
 
     /// With a command line of choice, made from the configuration's path.
@@ -93,6 +89,11 @@ impl Forebay {
                 return forebay;
             }
         }
+    }
+
+    /// Starts with the text of a configuration, without waiting for it to be ready: it may refuse.
+    pub fn spawn_text(config: &str) -> Self {
+        Self::spawn(config, serve)
     }
 
     /// Starts without waiting for it to be ready.
@@ -342,6 +343,13 @@ impl Drop for Forebay {
             eprintln!("--- output of the program ---\n{}", self.output());
         }
     }
+}
+
+/// The command line of most stories.
+fn serve(file: &Path) -> Command {
+    let mut command = Command::new(program::path());
+    command.arg("serve").arg("-c").arg(file);
+    command
 }
 
 fn collect(

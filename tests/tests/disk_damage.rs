@@ -281,11 +281,7 @@ fn segments_written_in_a_later_version_are_not_touched() {
     let file = OpenOptions::new().write(true).open(&path).unwrap();
     file.write_all_at(&head, 0).unwrap();
     let before = std::fs::read(&path).unwrap();
-    let mut forebay = Forebay::spawn(&config.text(), |file| {
-        let mut command = std::process::Command::new(forebay_tests::program::path());
-        command.arg("serve").arg("-c").arg(file);
-        command
-    });
+    let mut forebay = Forebay::spawn_text(&config.text());
     assert_eq!(forebay.wait_exit().code(), Some(1));
     crate::common::eventually(|| forebay.output().contains("version 2"));
     assert!(std::fs::read(&path).unwrap() == before);

@@ -1,8 +1,6 @@
 //! Several directories, and directories that cannot be used.
 
-use std::process::Command;
-
-use forebay_tests::{Config, Forebay, Origin, program};
+use forebay_tests::{Config, Forebay, Origin};
 use tempfile::TempDir;
 
 use crate::common::eventually;
@@ -10,11 +8,7 @@ use crate::disk::{at, cached, config, directory, fetch, objects, wait_on_disk, w
 
 /// Starts a server that is not expected to become ready.
 fn refused(config: &Config) -> Forebay {
-    Forebay::spawn(&config.text(), |file| {
-        let mut command = Command::new(program::path());
-        command.arg("serve").arg("-c").arg(file);
-        command
-    })
+    Forebay::spawn_text(&config.text())
 }
 
 #[test]

@@ -11,11 +11,7 @@ use crate::common::{eventually, is_fresh_for, numbered};
 #[test]
 fn bad_configuration_does_not_start_and_says_everything() {
     let text = "[[listen]]\naddress = \"nonsense\"\n[pool.app]\nservers = []\n[cache]\ndefault_tttl = \"1s\"\n";
-    let mut forebay = Forebay::spawn(text, |file| {
-        let mut command = Command::new(program::path());
-        command.arg("serve").arg("-c").arg(file);
-        command
-    });
+    let mut forebay = Forebay::spawn_text(text);
     assert_eq!(forebay.wait_exit().code(), Some(1));
     eventually(|| {
         ["nonsense", "servers", "default_ttl"]
@@ -32,11 +28,7 @@ fn address_in_use_is_said_plainly() {
     // A listener of another kind: SO_REUSEPORT must not let two programs share a port unnoticed.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let mut forebay = Forebay::spawn(&Config::to(&origin).listen(&[&address]).text(), |file| {
-        let mut command = Command::new(program::path());
-        command.arg("serve").arg("-c").arg(file);
-        command
-    });
+    let mut forebay = Forebay::spawn_text(&Config::to(&origin).listen(&[&address]).text());
     assert_eq!(forebay.wait_exit().code(), Some(1));
     eventually(|| forebay.output().contains(&address));
     assert_eq!(holder.get("/").status, 200);

@@ -306,11 +306,7 @@ fn start_without_the_certificates_says_which_are_missing() {
     let config = Config::new(&["127.0.0.1:1"])
         .set("pool.app.tls", "authorities = \"/nowhere/ca.pem\"")
         .text();
-    let mut forebay = Forebay::spawn(&config, |file| {
-        let mut command = std::process::Command::new(forebay_tests::program::path());
-        command.arg("serve").arg("-c").arg(file);
-        command
-    });
+    let mut forebay = Forebay::spawn_text(&config);
     assert!(!forebay.wait_exit().success());
     forebay.wait_for_output("[pool.app.tls]: /nowhere/ca.pem: ");
 }

@@ -1,8 +1,6 @@
 //! Stores of sessions when something goes wrong: the disk, the directory, the clients.
 
-use std::process::Command;
-
-use forebay_tests::{Fault, Forebay, Strace, program};
+use forebay_tests::{Fault, Forebay, Strace};
 
 use crate::common::eventually;
 use crate::session_keep::store;
@@ -61,11 +59,7 @@ fn second_server_on_one_directory_is_refused_and_says_who_has_it() {
     let directory = tempfile::tempdir().unwrap();
     let text = store(&directory, "");
     let forebay = Forebay::start_text(&text);
-    let mut second = Forebay::spawn(&text, |file| {
-        let mut command = Command::new(program::path());
-        command.arg("serve").arg("-c").arg(file);
-        command
-    });
+    let mut second = Forebay::spawn_text(&text);
     assert_eq!(second.wait_exit().code(), Some(1));
     second.wait_for_output(&forebay.pid().to_string());
     assert!(
@@ -81,11 +75,7 @@ fn address_that_is_taken_is_an_error_that_names_it() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
     let text = format!("[session.web]\naddress = \"{address}\"\n");
-    let mut forebay = Forebay::spawn(&text, |file| {
-        let mut command = Command::new(program::path());
-        command.arg("serve").arg("-c").arg(file);
-        command
-    });
+    let mut forebay = Forebay::spawn_text(&text);
     assert_eq!(forebay.wait_exit().code(), Some(1));
     forebay.wait_for_output(&format!("cannot listen on {address}"));
 }
@@ -104,11 +94,7 @@ fn smaller_memory_that_may_not_spill_is_refused_at_the_start() {
     }
     forebay.stop();
     let small = text.replace("16MiB", "4MiB");
-    let mut forebay = Forebay::spawn(&small, |file| {
-        let mut command = Command::new(program::path());
-        command.arg("serve").arg("-c").arg(file);
-        command
-    });
+    let mut forebay = Forebay::spawn_text(&small);
     assert_eq!(forebay.wait_exit().code(), Some(1));
     forebay.wait_for_output("its memory is too small for what its path holds");
     let spilling = small.replace("refuse", "spill");

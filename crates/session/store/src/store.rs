@@ -191,14 +191,16 @@ impl Store {
     /// Calls the ticket when the log takes more.
     pub(crate) fn wait_for_room(&self, ticket: Ticket, calls: &Arc<dyn Calls>) {
         self.waiting.lock().push((ticket, Arc::clone(calls)));
-        let is_behind = |disk: &Disk| disk.log.wal.state() == wal::State::Behind;
         // It may have caught up in between.
-        if !self.disk.as_ref().is_some_and(is_behind) {
-            self.call_waiting();
-        }
+        self.call_waiting();
     }
 
+    /// Calls who waits for room, if there is some.
     fn call_waiting(&self) {
+        let disk = self.disk.as_ref();
+        if disk.is_some_and(|disk| disk.log.wal.state() == wal::State::Behind) {
+            return;
+        }
         let waiting = std::mem::take(&mut *self.waiting.lock());
         for (ticket, calls) in waiting {
             calls.call(ticket);
@@ -207,10 +209,7 @@ impl Store {
 
     /// The log's position or its state changed.
     fn log_moved(&self) {
-        let is_behind = |disk: &Disk| disk.log.wal.state() == wal::State::Behind;
-        if !self.disk.as_ref().is_some_and(is_behind) {
-            self.call_waiting();
-        }
+        self.call_waiting();
         for thread in &*self.threads.lock() {
             thread.calls.progressed();
         }

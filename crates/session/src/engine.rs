@@ -247,6 +247,12 @@ pub trait Engine {
     /// Does what is asked, atomically for the key, and calls `answer` once, unless it is pending.
     fn apply(&self, request: Request<'_>, answer: &mut dyn FnMut(Answer<'_>)) -> Done;
 
+    /// These keys are read next, one after another: an engine may prepare for it. It is a hint,
+    /// and answers nothing.
+    fn prefetch(&self, keys: &[&[u8]]) {
+        let _ = keys;
+    }
+
     /// From `at_s` on (unix seconds, perhaps to come) everything that was written before is gone;
     /// a later call takes the place of one that is still to come.
     fn flush(&self, at_s: u32, now_s: u32) -> Commit;

@@ -12,6 +12,9 @@ use crate::{expiry, number};
 /// The most bytes before the first key of a line that is longer than others may be.
 const HEAD_MOST: usize = 100;
 
+/// How many keys of a line the engine is told of before the first of them is read.
+const AHEAD_MOST: usize = 16;
+
 /// A `get` or `gets` on a line of ordinary length; `keys` is what follows the word.
 pub(super) fn short<E: Engine>(
     run: &mut Run<'_, E>,
@@ -63,6 +66,7 @@ fn begin<'a, E: Engine>(
 fn answer<E: Engine>(run: &mut Run<'_, E>, keys: Keys, text: &[u8], line: &Line<'_>) -> Step {
     let mark = run.out.len();
     let mut rest = text;
+    let mut ahead = 0;
     loop {
         let (key, behind) = line::next(rest);
         if key.is_empty() {
@@ -76,6 +80,10 @@ fn answer<E: Engine>(run: &mut Run<'_, E>, keys: Keys, text: &[u8], line: &Line<
             run.say(BAD_FORMAT);
             return Ok(line.bytes);
         }
+        if ahead == 0 && !behind.is_empty() {
+            ahead = prefetch(run, rest);
+        }
+        ahead = ahead.saturating_sub(1);
         // The key's place on the line; from there it goes on when it cannot be answered now.
         let at = line.text.len() - rest.len();
         if run.is_full() {
@@ -88,6 +96,22 @@ fn answer<E: Engine>(run: &mut Run<'_, E>, keys: Keys, text: &[u8], line: &Line<
         }
         rest = behind;
     }
+}
+
+/// Lets the engine prepare for the next keys of a line; returns for how many.
+fn prefetch<E: Engine>(run: &Run<'_, E>, text: &[u8]) -> usize {
+    let mut keys = [&[][..]; AHEAD_MOST];
+    let (mut count, mut rest) = (0, text);
+    while count < keys.len() {
+        let (key, behind) = line::next(rest);
+        if key.is_empty() {
+            break;
+        }
+        keys[count] = key;
+        (count, rest) = (count + 1, behind);
+    }
+    run.engine.prefetch(&keys[..count]);
+    count
 }
 
 /// The keys at the head of the input, which goes on with the line of a `get` under way.

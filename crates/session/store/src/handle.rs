@@ -193,6 +193,10 @@ impl Engine for Handle {
         }
     }
 
+    fn prefetch(&self, keys: &[&[u8]]) {
+        self.store.table.prefetch(keys);
+    }
+
     fn flush(&self, at_s: u32, now_s: u32) -> Commit {
         self.store.clear(at_s, now_s);
         self.store.commit()

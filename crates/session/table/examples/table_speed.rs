@@ -13,8 +13,38 @@ fn main() -> Result<(), Refused> {
         println!("round {round}: {ITEMS} keys of 8 bytes, values of 8 bytes");
         small_items()?;
     }
+    tens()?;
     threads()?;
     slowest_write()
+}
+
+/// Values of 1 KB, ten keys at a time, as a client asks that shows a list.
+fn tens() -> Result<(), Refused> {
+    const KEYS: u64 = 100_000;
+    let table = Table::new(Options::within(256 << 20));
+    for n in 0..KEYS {
+        put(&table, &n.to_be_bytes(), &[7; 1024])?;
+    }
+    for (name, prefetches) in [("one after another", false), ("prefetched", true)] {
+        let (mut rng, mut out) = (fastrand::Rng::with_seed(1), Vec::new());
+        timed(&format!("values of 1 KB in tens, {name}"), ITEMS, || {
+            for _ in 0..ITEMS / 10 {
+                let keys: [_; 10] = std::array::from_fn(|_| rng.u64(..KEYS).to_be_bytes());
+                if prefetches {
+                    table.prefetch(&keys.each_ref().map(|key| &key[..]));
+                }
+                out.clear();
+                for key in &keys {
+                    table.read(key, 1, |item| match item.value {
+                        Value::Here(value) => out.extend_from_slice(value),
+                        Value::Elsewhere(_) => {}
+                    });
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 fn small_items() -> Result<(), Refused> {

@@ -131,6 +131,12 @@ impl Index {
         }
     }
 
+    /// Loads the slot where the search for a tag begins; what it says is of no meaning.
+    #[inline]
+    pub(crate) fn glance(&self, tag: u64) -> u64 {
+        self.slots.get(self.home(tag)).map_or(0, |slot| slot.0)
+    }
+
     /// Adds an item. There is a free slot left: see [`Index::is_full`].
     pub(crate) fn insert(&mut self, tag: u64, at: At) {
         let free = self.free_for(tag);

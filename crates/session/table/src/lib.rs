@@ -25,6 +25,7 @@ mod large;
 #[cfg(test)]
 mod model;
 mod options;
+mod prefetch;
 mod record;
 mod relocate;
 mod restore;

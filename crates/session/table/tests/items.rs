@@ -255,3 +255,30 @@ fn odd_options_make_a_table_that_works() {
         assert!(table.used_bytes() <= table.options().memory_bytes);
     }
 }
+
+#[test]
+fn what_is_prefetched_is_as_it_was() {
+    let table = table();
+    let large = vec![b'l'; 300 << 10];
+    put(&table, b"short", b"value", 1, 0).unwrap();
+    put(&table, b"large", &large, 1, 0).unwrap();
+    put(&table, b"ended", b"value", 1, 5).unwrap();
+    let change = Change::Put(put_of(Body::Elsewhere(Place(1 << 40, 17)), 0));
+    table.update(b"away", 1, |_, _| (change, ())).unwrap();
+    let before = table.figures();
+    let mut keys: Vec<&[u8]> = vec![b"short", b"absent", b"large", b"", b"ended", b"away"];
+    table.prefetch(&keys);
+    table.prefetch(&[]);
+    // More than are taken, and the same ones.
+    keys.extend(vec![&b"short"[..]; 2 * Table::PREFETCH_MOST]);
+    table.prefetch(&keys);
+    assert_eq!(table.figures(), before);
+    assert_eq!(get(&table, b"short", 10).unwrap(), b"value");
+    assert_eq!(get(&table, b"large", 10).unwrap(), large);
+    assert_eq!(get(&table, b"away", 10).unwrap(), b"elsewhere");
+    assert_eq!(get(&table, b"ended", 10), None);
+    let was_read = |key: &[u8]| table.read(key, 10, |item| item.was_read);
+    put(&table, b"fresh", b"value", 10, 0).unwrap();
+    table.prefetch(&[b"fresh"]);
+    assert_eq!(was_read(b"fresh"), Some(false));
+}

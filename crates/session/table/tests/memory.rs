@@ -155,6 +155,7 @@ fn many_threads_keep_the_budget_and_see_whole_values() {
                     };
                     put(table, &key, &vec![n as u8; len], n / 1000, n / 1000 + 9).unwrap();
                     let key = rng.u32(..20_000).to_be_bytes();
+                    table.prefetch(&[&key, &rng.u32(..20_000).to_be_bytes()]);
                     let whole = table.read(&key, n / 1000, |item| match item.value {
                         forebay_table::Value::Here(bytes) => bytes.iter().all(|b| *b == bytes[0]),
                         forebay_table::Value::Elsewhere(_) => false,

@@ -71,7 +71,10 @@ impl<C: Client> Exchange<'_, C> {
             return Ok(Some(Step::Finish));
         }
         match self.assess(&fetched) {
-            Ok(terms) if status == 206 => self.store_range(fetched, purpose, terms).await.map(Some),
+            // Rare and large.
+            Ok(terms) if status == 206 => Box::pin(self.store_range(fetched, purpose, terms))
+                .await
+                .map(Some),
             Ok(terms) => self.store(fetched, purpose, terms).await.map(Some),
             Err(refusal) => {
                 self.not_stored(refusal, purpose);

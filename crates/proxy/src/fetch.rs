@@ -27,6 +27,7 @@ use crate::client::Client;
 use crate::failure::{Failure, OriginFailure};
 use crate::forward::{Changes, Peer};
 use crate::hedge;
+use crate::moment::Moment;
 use crate::origin::Origin;
 use crate::snapshot::Snapshot;
 use crate::talk::Talk;
@@ -45,8 +46,8 @@ pub(crate) struct Fetch<'a> {
     /// What an application is told beside the request; `None` where HTTP is spoken.
     pub(crate) cgi: Option<&'a Asked>,
     pub(crate) changes: &'a Changes,
-    /// When it begins, in milliseconds since the epoch.
-    pub(crate) now_ms: u64,
+    /// When it begins.
+    pub(crate) began: Moment,
     /// Nobody else wants the response: it is given up when the client is gone.
     pub(crate) own: bool,
 }
@@ -60,12 +61,16 @@ pub(crate) struct Fetched {
     pub(crate) upload: Upload,
     /// A line for this client that keeps it at its server. Never stored.
     pub(crate) sticky: Option<Vec<u8>>,
+    /// When its head was there.
+    pub(crate) came: Moment,
 }
 
 /// What was done for a fetch so far.
 pub(crate) struct Attempts<'a> {
     affinity: Affinity<'a>,
     pub(crate) tried: Tried,
+    /// Now, as of the last time that it waited: a clock costs more to read than to remember.
+    pub(crate) at: Moment,
     /// Repeats, without connections that did not come about.
     repeats: usize,
     /// No idle connection is used any more.
@@ -80,15 +85,17 @@ pub(crate) async fn run(fetch: &Fetch<'_>, client: &mut impl Client) -> Result<F
     let mut attempts = Attempts {
         affinity: Affinity::of(fetch.pool, fetch.request, fetch.peer, &settings.server),
         tried: Tried::default(),
+        at: fetch.began,
         repeats: 0,
         fresh: false,
         succeeded: false,
     };
     loop {
         let connection = connect(fetch, &mut attempts, client).await?;
-        let mut talk = Talk::begin(fetch, connection)?;
+        let mut talk = Talk::begin(fetch, connection, attempts.at)?;
         let ended = match hedge::delay(fetch) {
-            Some(delay) => hedge::run(&mut talk, delay, &mut attempts, client).await,
+            // Rare and large.
+            Some(delay) => Box::pin(hedge::run(&mut talk, delay, &mut attempts, client)).await,
             None => talk.run(client).await,
         };
         if attempts.again(fetch, &talk, &ended) {
@@ -106,16 +113,14 @@ async fn connect(
     client: &mut impl Client,
 ) -> Result<Connection, Failure> {
     let ask = attempts.ask(fetch, true);
-    let mut connecting = pin!(acquire(
-        fetch.pool,
-        &fetch.worker.idle,
-        &ask,
-        &mut attempts.tried
-    ));
+    let idle = &fetch.worker.idle;
+    let mut connecting = pin!(acquire(fetch.pool, idle, &ask, &mut attempts.tried));
+    let mut waited = false;
     let connected = std::future::poll_fn(|cx: &mut Context<'_>| {
         if let Poll::Ready(connected) = connecting.as_mut().poll(cx) {
             return Poll::Ready(connected.map_err(|error| OriginFailure::Connect(error).into()));
         }
+        waited = true;
         // Who waits with it for the same object takes over.
         if client.poll_gone(cx) {
             return Poll::Ready(Err(Failure::ClientGone));
@@ -123,6 +128,9 @@ async fn connect(
         Poll::Pending
     })
     .await;
+    if waited {
+        attempts.at = fetch.worker.now();
+    }
     if matches!(connected, Err(Failure::Origin(_))) {
         fetch.worker.stats.increment(Counter::OriginErrors);
     }
@@ -135,15 +143,9 @@ impl<'a> Attempts<'a> {
     where
         'a: 'f,
     {
-        let is_first = self.repeats == 0 && self.tried.is_empty();
-        let now_ms = if is_first {
-            fetch.now_ms
-        } else {
-            fetch.worker.now_ms()
-        };
         Ask {
             timeouts: &fetch.snapshot.settings.timeouts,
-            now_ms,
+            now_ms: self.at.unix_ms,
             priority: fetch.service.priority,
             key: self.affinity.key,
             sticky: self.affinity.sticky,
@@ -161,12 +163,12 @@ impl<'a> Attempts<'a> {
         ended: &Result<BodyLength, Failure>,
     ) -> bool {
         let connection = talk.origin.connection();
-        let now = fetch.worker.now();
-        let waited_us = now.us.saturating_sub(talk.asked_us);
+        self.at = fetch.worker.now();
+        let waited_us = self.at.us.saturating_sub(talk.asked_us);
         let reason = match ended {
             Ok(_) => {
                 let status = talk.origin.head.status;
-                connection.answered(status, waited_us, now.unix_ms);
+                connection.answered(status, waited_us, self.at.unix_ms);
                 RetryOn::Status(status)
             }
             // The server had closed it, and perhaps before it saw the request.
@@ -208,7 +210,7 @@ impl<'a> Attempts<'a> {
     /// Gives the request to another server, if there is one, or one `comes` that is waited for, and
     /// the pool's budget allows it.
     fn given_on(&mut self, fetch: &Fetch<'_>, failed: &Connection, comes: bool) -> bool {
-        let now_ms = fetch.worker.now_ms();
+        let now_ms = self.at.unix_ms;
         self.tried.add(failed.server());
         let again =
             (comes || fetch.pool.has_other(&self.tried, now_ms)) && fetch.pool.may_repeat(now_ms);
@@ -242,13 +244,14 @@ impl<'a> Attempts<'a> {
             &origin.head.fields,
             self.affinity.sticky,
             fetch.request.secure,
-            fetch.worker.now_ms(),
+            self.at.unix_ms,
         );
         Fetched {
             origin,
             length,
             upload,
             sticky,
+            came: self.at,
         }
     }
 }

@@ -42,7 +42,8 @@ pub(crate) async fn run<'a, 'f>(
     }
     let fetch = talk.fetch;
     attempts.tried.add(talk.origin.connection().server());
-    let now_ms = fetch.worker.now_ms();
+    attempts.at = fetch.worker.now();
+    let now_ms = attempts.at.unix_ms;
     if !fetch.pool.has_ready(&attempts.tried, now_ms) || !fetch.pool.may_repeat(now_ms) {
         return talk.run(client).await;
     }
@@ -110,7 +111,7 @@ async fn race<'a, 'f, E>(
 fn begin<'a, 'f>(fetch: &'a Fetch<'f>, connection: Connection) -> Option<Talk<'a, 'f>> {
     fetch.pool.count_hedge();
     connection.server().stats().hedged();
-    Talk::begin(fetch, connection).ok()
+    Talk::begin(fetch, connection, fetch.worker.now()).ok()
 }
 
 /// The second server has failed; the first may still answer.

@@ -300,14 +300,18 @@ impl<C: Client> Exchange<'_, C> {
             peer: &self.peer,
             cgi: cgi.as_ref(),
             changes: &changes,
-            now_ms: asked.unix_ms,
+            // What an application is told may have had to be waited for.
+            began: cgi.as_ref().map_or(asked, |_| self.worker.now()),
             own,
         };
         let fetched = fetch::run(&fetch, self.client).await;
         if let Some(cgi) = cgi {
             cgi.end(self.worker);
         }
-        self.moment = self.worker.now();
+        self.moment = match &fetched {
+            Ok(fetched) => fetched.came,
+            Err(_) => self.worker.now(),
+        };
         let waited_us = self.moment.us - asked.us;
         self.outcome.upstream_us += waited_us;
         let fetched = fetched?;

@@ -10,6 +10,7 @@ use forebay_upstream::Connection;
 use crate::client::Client;
 use crate::failure::{Failure, OriginFailure, Refused};
 use crate::fetch::{Fetch, flush};
+use crate::moment::Moment;
 use crate::origin::Origin;
 use crate::timers::Elapsed;
 use crate::upload::Upload;
@@ -34,8 +35,12 @@ enum Event {
 }
 
 impl<'a, 'f> Talk<'a, 'f> {
-    /// Stages the request for a connection.
-    pub(crate) fn begin(fetch: &'a Fetch<'f>, connection: Connection) -> Result<Self, Failure> {
+    /// Stages the request for a connection that there is since `now`.
+    pub(crate) fn begin(
+        fetch: &'a Fetch<'f>,
+        connection: Connection,
+        now: Moment,
+    ) -> Result<Self, Failure> {
         Ok(Self {
             fetch,
             origin: Origin::begin(fetch, connection)?,
@@ -48,7 +53,7 @@ impl<'a, 'f> Talk<'a, 'f> {
                 (None, None) => Upload::empty(),
             },
             continued: false,
-            asked_us: fetch.worker.now().us,
+            asked_us: now.us,
         })
     }
 

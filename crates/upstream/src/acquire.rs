@@ -181,7 +181,8 @@ async fn connect(
         .settings
         .connect_timeout
         .unwrap_or(ask.timeouts.connect);
-    let opened = open(pool, server, limit, ask.ends.as_ref()).await;
+    // Large, and not every request is as large: most find an idle connection.
+    let opened = Box::pin(open(pool, server, limit, ask.ends.as_ref())).await;
     // What follows counts from here: opening may have taken long.
     let now_ms = crate::unix_ms();
     match opened {

@@ -184,3 +184,17 @@ fn the_counts_tell_what_happened() {
         "{stats}"
     );
 }
+
+#[test]
+fn the_engine_is_told_of_all_keys_of_a_line_before_the_first_is_read() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    client.say("get alone\r\nset a 0 0 1\r\nx\r\nget  a b\r\n");
+    assert_eq!(engine.hints(), [[b"a".to_vec(), b"b".to_vec()]]);
+    let keys: Vec<String> = (0..40).map(|n| format!("key{n}")).collect();
+    client.say(&format!("gets {}\r\n", keys.join(" ")));
+    let told = engine.hints().split_off(1);
+    let lengths: Vec<usize> = told.iter().map(Vec::len).collect();
+    assert_eq!(lengths, [16, 16, 8]);
+    assert!(told.concat().iter().eq(keys.iter().map(String::as_bytes)));
+}

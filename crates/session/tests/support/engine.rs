@@ -41,6 +41,7 @@ struct Inner {
     stored: u64,
     asked: u64,
     tickets: u64,
+    hints: Vec<Vec<Vec<u8>>>,
 }
 
 /// The engine.
@@ -68,6 +69,12 @@ impl Plain {
             pending_every,
             ..Self::new(most)
         }
+    }
+
+    /// Which keys it was told of ahead, each time.
+    #[allow(dead_code)]
+    pub(crate) fn hints(&self) -> Vec<Vec<Vec<u8>>> {
+        self.lock().hints.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -165,6 +172,11 @@ impl Engine for Plain {
             (reply, _) => answer(reply.answer(cas, request.now_s)),
         }
         Done::Ready(Commit(cas))
+    }
+
+    fn prefetch(&self, keys: &[&[u8]]) {
+        let keys = keys.iter().map(|key| key.to_vec()).collect();
+        self.lock().hints.push(keys);
     }
 
     fn flush(&self, at_s: u32, now_s: u32) -> Commit {

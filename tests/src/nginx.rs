@@ -72,11 +72,21 @@ impl Nginx {
         std::fs::write(&path, content).unwrap();
     }
 
-    /// What it logged: a line `METHOD TARGET STATUS BYTES CONNECTION` a request.
-    pub fn access_log(&self) -> Vec<String> {
-        let text =
-            std::fs::read_to_string(self.directory.path().join("access.log")).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
+    /// What it logged: a line `METHOD TARGET STATUS BYTES CONNECTION` a request. Waits for `least`
+    /// lines, because nginx writes one after the answer has left.
+    #[track_caller]
+    pub fn access_log(&self, least: usize) -> Vec<String> {
+        let path = self.directory.path().join("access.log");
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let lines: Vec<_> = text.lines().map(str::to_owned).collect();
+            if lines.len() >= least {
+                return lines;
+            }
+            assert!(Instant::now() < deadline, "{least} lines: {lines:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     fn error_log(&self) -> String {

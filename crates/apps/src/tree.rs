@@ -131,15 +131,21 @@ mod tests {
         let own = rustix::process::getpid();
         let pid = Pid::from_child(&child);
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-        while Tree::now().below(pid).is_empty() {
-            assert!(std::time::Instant::now() < deadline, "no grandchild");
+        let tree = loop {
+            let tree = Tree::now();
+            // A process that is about to become another program has no memory for a moment.
+            if tree.resident_below(pid) > 0 {
+                break tree;
+            }
+            assert!(
+                std::time::Instant::now() < deadline,
+                "no grandchild with memory"
+            );
             std::thread::yield_now();
-        }
-        let tree = Tree::now();
+        };
         let sleeping = tree.below(pid);
         let below = tree.below(own);
         assert!(below.contains(&pid) && below.contains(&sleeping[0]));
-        assert!(tree.resident_below(pid) > 0);
         for pid in sleeping {
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
         }

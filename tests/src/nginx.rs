@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::DEADLINE;
+use crate::app::until;
 use crate::stream::{Address, Stream};
 
 /// A running nginx that serves a directory; killed when dropped.
@@ -77,16 +78,13 @@ impl Nginx {
     #[track_caller]
     pub fn access_log(&self, least: usize) -> Vec<String> {
         let path = self.directory.path().join("access.log");
-        let deadline = Instant::now() + DEADLINE;
-        loop {
+        let mut lines: Vec<String> = Vec::new();
+        until("nginx has logged so many requests", || {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
-            let lines: Vec<_> = text.lines().map(str::to_owned).collect();
-            if lines.len() >= least {
-                return lines;
-            }
-            assert!(Instant::now() < deadline, "{least} lines: {lines:?}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+            lines = text.lines().map(str::to_owned).collect();
+            lines.len() >= least
+        });
+        lines
     }
 
     fn error_log(&self) -> String {

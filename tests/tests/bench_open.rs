@@ -67,9 +67,9 @@ fn requests_are_sent_at_the_rate_that_was_asked_for() {
         ];
         let figures = Bench::new(&[&url(&origin)]).args(&load).figures();
         let due = figures.count("completed") + figures.count("unfinished");
-        // On a busy machine the second may be a longer one.
+        // A thread that wakes late has measured for longer, and more was due.
         let most = (300.0 * figures.phase().seconds()).max(300.0) as u64;
-        let spread = if arrivals == "constant" { 6 } else { 100 };
+        let spread = if arrivals == "constant" { 2 } else { 100 };
         let allowed = 300 - spread..=most + spread;
         assert!(allowed.contains(&due), "{arrivals}: {due}, {allowed:?}");
         assert!(origin.count() - before <= due as usize);

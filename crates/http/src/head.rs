@@ -326,18 +326,14 @@ fn field_line(line: &[u8], offset: usize, fields: &mut Fields) -> Result<Option<
         return Ok(None);
     };
     end_of_line(end)?;
-    let value = &value[..len];
-    let begun = trim_start(value);
-    let kept = trim_end(begun);
-    let value_start = name_len + 1 + len - begun.len();
+    let (plain, before, kept) = trimmed(&value[..len]);
     fields.note_line(Line {
         id,
-        // Written again it would be the same bytes.
-        plain: value.len() == kept.len() + 1 && value[0] == b' ' && value_start == name_len + 2,
+        plain,
         name_len: name_len as u16,
         start: offset as u32,
-        value_start: (offset + value_start) as u32,
-        value_len: kept.len() as u32,
+        value_start: (offset + name_len + 1 + before) as u32,
+        value_len: kept as u32,
     });
     Ok(Some(name_len + 1 + len + 2))
 }
@@ -362,20 +358,25 @@ fn name_at(line: &[u8]) -> Result<Option<(FieldId, usize)>, HeadError> {
     }
 }
 
+/// How many bytes of white space stand before a value, and how many bytes of it are left without
+/// that around it; and whether it is one space before and none behind, as it is written.
 #[inline]
-fn trim_start(mut value: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t', rest @ ..] = value {
-        value = rest;
+fn trimmed(value: &[u8]) -> (bool, usize, usize) {
+    // Of what may stand in a value, white space alone is not above a space.
+    if let [b' ', first, .., last] = value
+        && *first > b' '
+        && *last > b' '
+    {
+        return (true, 1, value.len() - 1);
     }
-    value
-}
-
-#[inline]
-fn trim_end(mut value: &[u8]) -> &[u8] {
-    while let [rest @ .., b' ' | b'\t'] = value {
-        value = rest;
-    }
-    value
+    let is_space = |&byte: &u8| matches!(byte, b' ' | b'\t');
+    let Some(before) = value.iter().position(|byte| !is_space(byte)) else {
+        return (value == b" ", value.len().min(1), 0);
+    };
+    let end = value.iter().rposition(|byte| !is_space(byte));
+    let end = end.map_or(value.len(), |last| last + 1);
+    let plain = before == 1 && value[0] == b' ' && end == value.len();
+    (plain, before, end - before)
 }
 
 fn partial(input: &[u8], limits: &HeadLimits) -> Result<Option<usize>, HeadError> {
@@ -608,15 +609,15 @@ mod tests {
     #[test]
     fn white_space_around_a_value_is_not_passed_on() {
         let mut head = RequestHead::default();
-        let text = b"GET / HTTP/1.1\r\nA:1\r\nB: 2\r\nC:  3\r\nD: 4 \r\nE:\t5\r\nF:\r\nG: \r\nH: 6\r\n\r\n";
+        let text = b"GET / HTTP/1.1\r\nA:1\r\nB: 2\r\nC:  3\r\nD: 4 \r\nE:\t5\r\nF:\r\nG: \r\nH: \t \r\nI: 6\r\n\r\n";
         let limits = HeadLimits {
-            fields: 8,
+            fields: 9,
             ..LIMITS
         };
         assert_eq!(head.parse(text, &limits), Ok(Some(text.len())));
         let mut out = Vec::new();
         head.fields.write_to(&mut out);
-        let expected = "A: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\nE: 5\r\nF: \r\nG: \r\nH: 6\r\n";
+        let expected = "A: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\nE: 5\r\nF: \r\nG: \r\nH: \r\nI: 6\r\n";
         assert_eq!(String::from_utf8_lossy(&out), expected);
     }
 

@@ -47,6 +47,7 @@ mod talk;
 mod tier;
 mod timers;
 mod tunnel;
+mod turn;
 mod upload;
 mod worker;
 

@@ -30,6 +30,7 @@ use crate::listener::{self, Listener};
 use crate::names::{Asked, Resolver};
 use crate::snapshot::Snapshot;
 use crate::tier;
+use crate::turn::TURNS;
 use crate::worker::{self, Order, Shared};
 
 /// How often invalidations that nobody waits for are written down.
@@ -579,6 +580,7 @@ fn spawn(
 fn event_loop() -> io::Result<tokio::runtime::LocalRuntime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        .event_interval(TURNS)
         .build_local(tokio::runtime::LocalOptions::default())
 }
 

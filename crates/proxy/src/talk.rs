@@ -13,6 +13,7 @@ use crate::fetch::{Fetch, flush};
 use crate::moment::Moment;
 use crate::origin::Origin;
 use crate::timers::Elapsed;
+use crate::turn::behind_others;
 use crate::upload::Upload;
 
 /// How long a client that expects 100 is kept waiting for the origin's word.
@@ -61,6 +62,7 @@ impl<'a, 'f> Talk<'a, 'f> {
     pub(crate) async fn run(&mut self, client: &mut impl Client) -> Result<BodyLength, Failure> {
         let snapshot = self.fetch.snapshot;
         let mut interim = 0;
+        behind_others().await;
         loop {
             match self.wait(client).await? {
                 Event::Uploaded => continue,

@@ -1,0 +1,25 @@
+//! The order in which a worker's tasks get their turns.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// How many turns are given before the event loop asks the system what else is ready. Rounds in
+/// which many clients are ready at once stay whole, so that [`behind_others`] gathers them.
+pub(crate) const TURNS: u32 = 512;
+
+/// Lets every other task that is ready have its turn first.
+///
+/// Before a request is sent on, so that a round's requests are read first and then sent in a row.
+/// Sent one by one between other work, twice as many of them found the origin asleep, and waking it
+/// is the sender's work: with 64 clients a request passed on took 2 to 3 % less processor time.
+pub(crate) async fn behind_others() {
+    let mut waited = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut waited, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

@@ -63,7 +63,7 @@ pub(super) fn servers() -> Vec<Server> {
 fn forebay_pool(limit: Option<u32>) -> String {
     let limit = limit.map_or_else(|| "\"unlimited\"".into(), |limit| limit.to_string());
     format!(
-        "[pool.app]\nservers = [\n{}\n]\nmax_connections = {limit}\n\n[site.all]\nhosts = [\"*\"]\npool = \"app\"\n\
+        "[pool.app]\nservers = [\n{}\n]\nbalance = \"least_connections\"\nmax_connections = {limit}\n\n[site.all]\nhosts = [\"*\"]\npool = \"app\"\n\
          pass = true",
         members("    \"127.0.0.1:{back_{n}}\",")
     )

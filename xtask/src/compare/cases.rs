@@ -9,13 +9,23 @@ pub(super) struct Case {
     /// What the reader of the report should know.
     pub(super) what: &'static str,
     pub(super) body_bytes: usize,
-    /// What the origin states; `no-store` makes every request a miss.
-    pub(super) cache_control: &'static str,
+    pub(super) work: Work,
     /// In the order of their turns.
     pub(super) servers: &'static [&'static str],
     pub(super) targets: &'static [Target],
     /// Compares few and many connections instead of servers' processor time.
     pub(super) connections: bool,
+}
+
+/// What the servers do for a request, and so which of their configurations they are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// They answer from the cache.
+    Hits,
+    /// They look it up and ask the origin, which lets nothing be stored.
+    Misses,
+    /// They hand it on: nothing is looked up or stored.
+    Passes,
 }
 
 /// Forebay's processor time for a request is at most `at_most` times that of `server`.
@@ -29,14 +39,19 @@ const fn target(server: &'static str, at_most: f64) -> Target {
     Target { server, at_most }
 }
 
-const CACHEABLE: &str = "public, max-age=86400";
+/// What Forebay must reach where the origin answers.
+const PASSED_ON: &[Target] = &[
+    target("haproxy", 0.9),
+    target("nginx-default", 0.9),
+    target("nginx", 0.9),
+];
 
 const CASES: &[Case] = &[
     Case {
         name: "hit-6k",
         what: "a hit of 6 KB from memory, 64 keep-alive connections",
         body_bytes: 6144,
-        cache_control: CACHEABLE,
+        work: Work::Hits,
         servers: &["floor", "forebay", "nginx", "varnish", "haproxy", "squid"],
         targets: &[
             target("floor", 1.2),
@@ -49,7 +64,7 @@ const CASES: &[Case] = &[
         name: "hit-75k",
         what: "a hit of 75 KB from memory, 64 keep-alive connections",
         body_bytes: 76_800,
-        cache_control: CACHEABLE,
+        work: Work::Hits,
         servers: &["floor", "forebay", "nginx", "varnish", "haproxy"],
         targets: &[target("varnish", 0.95), target("haproxy", 0.95)],
         connections: false,
@@ -58,16 +73,25 @@ const CASES: &[Case] = &[
         name: "miss-6k",
         what: "a response of 6 KB that may not be stored, passed through from an origin that keeps connections open",
         body_bytes: 6144,
-        cache_control: "no-store",
-        servers: &["forebay", "nginx", "haproxy", "varnish"],
-        targets: &[target("haproxy", 0.9), target("nginx", 0.9)],
+        work: Work::Misses,
+        servers: &["forebay", "nginx", "nginx-default", "haproxy", "varnish"],
+        targets: PASSED_ON,
+        connections: false,
+    },
+    Case {
+        name: "pass-6k",
+        what: "a response of 6 KB from an origin that keeps connections open, without a cache",
+        body_bytes: 6144,
+        work: Work::Passes,
+        servers: &["forebay", "nginx", "nginx-default", "haproxy"],
+        targets: PASSED_ON,
         connections: false,
     },
     Case {
         name: "connections",
         what: "hits of 20 KB over 500 and over 10,000 keep-alive connections, and the memory that idle ones take",
         body_bytes: 20_480,
-        cache_control: CACHEABLE,
+        work: Work::Hits,
         servers: &["floor", "forebay", "nginx", "varnish", "haproxy"],
         targets: &[],
         connections: true,
@@ -77,7 +101,15 @@ const CASES: &[Case] = &[
 impl Case {
     /// Whether the answers come from the cache.
     pub(super) fn hits(&self) -> bool {
-        self.cache_control == CACHEABLE
+        self.work == Work::Hits
+    }
+
+    /// What the origin states.
+    pub(super) fn cache_control(&self) -> &'static str {
+        match self.work {
+            Work::Hits => "public, max-age=86400",
+            Work::Misses | Work::Passes => "no-store",
+        }
     }
 }
 

@@ -24,11 +24,11 @@ use report::Report;
 
 /// How to call it.
 pub(crate) const USAGE: &str = "[CASE…] [--rounds N] [--seconds S] [--quick] [--servers A,B] [--binary PATH] [--install]
-    Speed beside other servers. Cases: hit-6k, hit-75k, miss-6k, connections; all of them by default.
+    Speed beside other servers. Cases: hit-6k, hit-75k, miss-6k, pass-6k, connections; all of them by default.
     --rounds N      how often each server has its turn [5]
     --seconds S     how long a turn takes [5]
     --quick         2 rounds of 2 seconds
-    --servers A,B   only these, of: floor, forebay, nginx, varnish, haproxy, squid
+    --servers A,B   only these, of: floor, forebay, nginx, nginx-default, varnish, haproxy, squid
     --binary PATH   this forebay instead of a fresh release build
     --install       install the missing servers and wrk (as root)
     Reports: compare/report.md and compare/report.json in the target directory.";

@@ -156,7 +156,7 @@ impl Programs {
     pub(super) fn origin(&self, case: &Case) -> Outcome<Server> {
         let port = free_port()?;
         let mut command = pinned(CLIENT_CORE, &self.floor);
-        command.args(["--origin", "--cache-control", case.cache_control]);
+        command.args(["--origin", "--cache-control", case.cache_control()]);
         command.args([
             "--body-size",
             &case.body_bytes.to_string(),
@@ -190,7 +190,7 @@ impl Programs {
         fs::create_dir_all(&dir)?;
         let memory_dir = place.memory.path().join(peer.name);
         fs::create_dir_all(&memory_dir)?;
-        let template = peer.templates[usize::from(!case.hits())];
+        let template = peer.templates[case.work as usize];
         let config = dir.join(template);
         let mut values = placeholders(case, origin, port);
         values.extend([("{dir}", dir.display().to_string())]);

@@ -98,6 +98,7 @@ pool = \"app\"";
 /// Servers come by themselves, and get one request at a time.
 const FOREBAY_DIAL_IN: &str = "[pool.app]
 join_tokens = [\"compare\"]
+balance = \"least_connections\"
 max_connections = 1
 
 [site.all]

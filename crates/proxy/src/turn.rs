@@ -3,9 +3,10 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// How many turns are given before the event loop asks the system what else is ready. Rounds in
-/// which many clients are ready at once stay whole, so that [`behind_others`] gathers them.
-pub(crate) const TURNS: u32 = 512;
+/// How many turns are given before the event loop asks the system what else is ready. A round in
+/// which some dozens of clients are ready at once stays whole, so that [`behind_others`] gathers it;
+/// more would let those who always have something to do keep the others waiting.
+pub(crate) const TURNS: u32 = 128;
 
 /// Lets every other task that is ready have its turn first.
 ///

@@ -17,14 +17,14 @@ pub(super) struct Case {
     pub(super) connections: bool,
 }
 
-/// What the servers do for a request, and so which of their configurations they are given.
+/// What Forebay does for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
-    /// They answer from the cache.
+    /// It answers from the cache.
     Hits,
-    /// They look it up and ask the origin, which lets nothing be stored.
+    /// It looks it up and asks the origin, which lets nothing be stored.
     Misses,
-    /// They hand it on: nothing is looked up or stored.
+    /// It hands it on: nothing is looked up or stored.
     Passes,
 }
 

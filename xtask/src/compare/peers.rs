@@ -9,8 +9,8 @@ pub(super) struct Peer {
     pub(super) package: &'static str,
     /// The argument that makes it print its version; empty when it has none.
     pub(super) version: &'static str,
-    /// Templates in `tools/compare`: for hits, for misses, and for requests that are only handed on.
-    pub(super) templates: [&'static str; 3],
+    /// Templates in `tools/compare`: for hits, and for requests passed through.
+    pub(super) templates: [&'static str; 2],
     /// Its arguments; placeholders as in the templates, and `{config}`. Varnish is told to invent no freshness.
     pub(super) arguments: &'static [&'static str],
 }
@@ -22,7 +22,7 @@ pub(super) const PEERS: &[Peer] = &[
         program: "forebay-floor",
         package: "",
         version: "",
-        templates: ["", "", ""],
+        templates: ["", ""],
         arguments: &[
             "--listen",
             "127.0.0.1:{port}",
@@ -35,7 +35,7 @@ pub(super) const PEERS: &[Peer] = &[
         program: "forebay",
         package: "",
         version: "--version",
-        templates: ["forebay.toml", "forebay.toml", "forebay-pass.toml"],
+        templates: ["forebay.toml", "forebay.toml"],
         arguments: &["serve", "-c", "{config}"],
     },
     Peer {
@@ -43,7 +43,7 @@ pub(super) const PEERS: &[Peer] = &[
         program: "nginx",
         package: "nginx-light",
         version: "-v",
-        templates: ["nginx.conf", "nginx-pass.conf", "nginx-pass.conf"],
+        templates: ["nginx.conf", "nginx-pass.conf"],
         arguments: &["-c", "{config}", "-p", "{dir}", "-e", "{dir}/error.log"],
     },
     // The buffers of a proxied response as nginx chooses them when nobody does.
@@ -52,7 +52,7 @@ pub(super) const PEERS: &[Peer] = &[
         program: "nginx",
         package: "nginx-light",
         version: "-v",
-        templates: ["", "nginx-pass-default.conf", "nginx-pass-default.conf"],
+        templates: ["", "nginx-pass-default.conf"],
         arguments: &["-c", "{config}", "-p", "{dir}", "-e", "{dir}/error.log"],
     },
     Peer {
@@ -60,7 +60,7 @@ pub(super) const PEERS: &[Peer] = &[
         program: "varnishd",
         package: "varnish",
         version: "-V",
-        templates: ["varnish.vcl", "varnish.vcl", "varnish.vcl"],
+        templates: ["varnish.vcl", "varnish.vcl"],
         arguments: &[
             "-F",
             "-n",
@@ -88,7 +88,7 @@ pub(super) const PEERS: &[Peer] = &[
         program: "haproxy",
         package: "haproxy",
         version: "-v",
-        templates: ["haproxy.cfg", "haproxy-pass.cfg", "haproxy-pass.cfg"],
+        templates: ["haproxy.cfg", "haproxy-pass.cfg"],
         arguments: &["-db", "-f", "{config}"],
     },
     Peer {
@@ -96,7 +96,7 @@ pub(super) const PEERS: &[Peer] = &[
         program: "squid",
         package: "squid",
         version: "-v",
-        templates: ["squid.conf", "squid.conf", "squid.conf"],
+        templates: ["squid.conf", "squid.conf"],
         arguments: &["-N", "-f", "{config}"],
     },
 ];

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::cases::Case;
+use super::cases::{Case, Work};
 use super::peers::{PEERS, Peer};
 use crate::http::Client;
 use crate::process::{Running, descriptor_limit, free_port};
@@ -190,7 +190,7 @@ impl Programs {
         fs::create_dir_all(&dir)?;
         let memory_dir = place.memory.path().join(peer.name);
         fs::create_dir_all(&memory_dir)?;
-        let template = peer.templates[case.work as usize];
+        let template = peer.templates[usize::from(!case.hits())];
         let config = dir.join(template);
         let mut values = placeholders(case, origin, port);
         values.extend([("{dir}", dir.display().to_string())]);
@@ -222,6 +222,7 @@ fn placeholders(case: &Case, origin: SocketAddr, port: u16) -> Vec<(&'static str
         ("{cores}", "1".into()),
         ("{descriptors}", descriptor_limit().to_string()),
         ("{body_bytes}", case.body_bytes.to_string()),
+        ("{pass}", (case.work == Work::Passes).to_string()),
     ]
 }
 

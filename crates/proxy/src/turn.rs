@@ -25,3 +25,35 @@ pub(crate) async fn behind_others() {
     })
     .await;
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use tokio::runtime::{Builder, LocalOptions};
+
+    use super::*;
+
+    #[test]
+    fn what_is_ready_is_read_before_anything_is_sent() {
+        let event_loop = Builder::new_current_thread().build_local(LocalOptions::default());
+        let done = Rc::new(RefCell::new(Vec::new()));
+        event_loop.unwrap().block_on(async {
+            let tasks = ["one", "two", "three"].map(|name| {
+                let done = Rc::clone(&done);
+                tokio::task::spawn_local(async move {
+                    done.borrow_mut().push(("read", name));
+                    behind_others().await;
+                    done.borrow_mut().push(("sent", name));
+                })
+            });
+            for task in tasks {
+                task.await.unwrap();
+            }
+        });
+        let order: Vec<_> = done.borrow().iter().map(|(what, _)| *what).collect();
+        assert_eq!(order, ["read", "read", "read", "sent", "sent", "sent"]);
+    }
+}

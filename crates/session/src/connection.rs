@@ -1,5 +1,6 @@
 //! A connection: which protocol it speaks, and how far its input was taken.
 
+use crate::ahead::{Ahead, Next};
 use crate::counts::Counts;
 use crate::engine::{Commit, Engine, Ticket};
 use crate::limits::{Access, Limits};
@@ -45,6 +46,9 @@ enum Protocol {
     Http,
 }
 
+/// How many commands are looked at to tell the engine of their keys.
+const COMMANDS_AHEAD: usize = 32;
+
 /// One client's connection.
 #[derive(Debug)]
 pub struct Connection {
@@ -85,6 +89,8 @@ impl Connection {
     ) -> Taken {
         let mut consumed = 0;
         let mut commit = Commit::default();
+        // How many commands the engine was told of. The first is alone, or the caller's to tell.
+        let mut told = 1_usize;
         let state = loop {
             if let Some(ticket) = self.waiting {
                 break State::Wait(ticket);
@@ -105,8 +111,14 @@ impl Connection {
             if rest.is_empty() && self.shared.dump.is_none() {
                 break State::More { bytes: 1 };
             }
+            if told == 0 {
+                told = self.tell_ahead(rest, engine);
+            }
             match self.step(rest, (engine, now_s), out, counts, &mut commit) {
-                Ok(bytes) => consumed += bytes,
+                Ok(bytes) => {
+                    consumed += bytes;
+                    told = told.saturating_sub(1);
+                }
                 Err(Stop::Need(bytes)) => break State::More { bytes },
                 Err(Stop::Wait(bytes, ticket)) => {
                     consumed += bytes;
@@ -119,6 +131,43 @@ impl Connection {
             consumed,
             state,
             commit,
+        }
+    }
+
+    /// Adds the key of the command at the head of `input`, which is about to be given to
+    /// [`Connection::take`], to those that the engine is told of before.
+    pub fn look_ahead<'i>(&self, input: &'i [u8], ahead: &mut Ahead<'i>) {
+        if let Some(next) = self.next(input) {
+            ahead.add(next.key);
+        }
+    }
+
+    /// Tells the engine what the commands at the head of the input are about; says how many.
+    fn tell_ahead<E: Engine>(&self, input: &[u8], engine: &E) -> usize {
+        let mut ahead = Ahead::default();
+        let (mut count, mut rest) = (0, input);
+        while !ahead.is_full()
+            && count < COMMANDS_AHEAD
+            && let Some(next) = self.next(rest)
+        {
+            ahead.add(next.key);
+            count += 1;
+            rest = rest.get(next.bytes..).unwrap_or_default();
+        }
+        ahead.tell(engine);
+        count.max(1)
+    }
+
+    /// The command at the head of the input, where one begins there that may be carried out.
+    fn next<'i>(&self, input: &'i [u8]) -> Option<Next<'i>> {
+        let shared = &self.shared;
+        let is_between = self.is_idle() && (!self.access.is_guarded() || shared.admitted);
+        match self.protocol {
+            _ if !is_between => None,
+            Protocol::Text => text::ahead(input),
+            Protocol::Binary => binary::ahead(input),
+            Protocol::Tyrant => tyrant::ahead(input),
+            Protocol::Unknown | Protocol::Http => None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! connection's first bytes. Pure: it knows neither sockets nor clocks. The answers are those of
 //! memcached 1.6.
 
+mod ahead;
 mod backend;
 mod binary;
 mod connection;
@@ -21,6 +22,7 @@ mod stats;
 mod text;
 mod tyrant;
 
+pub use ahead::Ahead;
 pub use backend::{Backend, Calls, Clients, Progress, Traffic};
 pub use connection::{Connection, State, Taken};
 pub use counts::{Counts, Figures};

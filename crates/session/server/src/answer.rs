@@ -1,8 +1,5 @@
-//! Answers: gathered from several turns and sent in a row, or kept until they may leave.
-//!
-//! Sending each at once would be simpler, and was 5 % dearer with 64 clients: the kernel's paths
-//! for reading and for sending push each other out of the processor's caches. What the clients did
-//! is told to the statistics before the first of them hears of it.
+//! Answers: gathered from several turns and sent in a row, or kept until they may leave. What the
+//! clients did is told to the statistics before the first of them hears of it.
 
 use std::cmp::Reverse;
 
@@ -12,9 +9,6 @@ use crate::client::Client;
 use crate::clients::Id;
 use crate::turn::After;
 use crate::worker::Worker;
-
-/// Answers that are sent in a row, at most; the first of them waits for the last to be made.
-const ANSWERS: usize = 16;
 
 /// An answer in the thread's output.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +35,8 @@ impl<B: Backend> Worker<B> {
             _ if start == end => {}
             Progress::Durable => {
                 self.answers.push(Answer { id, start, end });
-                client.answered = true;
-                return After::Answered;
+                client.in_round = true;
+                return After::InRound;
             }
             Progress::Failed => {
                 self.buffers.out.truncate(start);
@@ -75,7 +69,7 @@ impl<B: Backend> Worker<B> {
 
     /// Whether answers are to be sent before more are made.
     pub(crate) fn is_answer_due(&self) -> bool {
-        self.answers.len() >= ANSWERS || self.buffers.out.len() >= self.answers_bytes
+        self.buffers.out.len() >= self.answers_bytes
     }
 
     /// Sends all answers.
@@ -92,7 +86,7 @@ impl<B: Backend> Worker<B> {
             let Some(mut client) = self.clients.take(answer.id) else {
                 continue;
             };
-            client.answered = false;
+            client.in_round = false;
             let after = match self.send(answer, &mut client) {
                 true => after_answer(&client),
                 false => After::Gone,

@@ -1,8 +1,14 @@
 //! The buffers of a thread: what its connections share, and what it lends to those that have
 //! something that cannot be done with at once.
 
+use std::ops::Range;
+
 /// How much is read at a time, in bytes.
 const READ: usize = 64 << 10;
+
+/// How much is read from several connections in a row, in bytes: whatever one of them brings, there
+/// is as much room for the next.
+const INPUT: usize = 2 * READ;
 
 /// The capacity that the shared output keeps, in bytes: enough for an answer of 1 MiB behind others.
 const OUT_KEPT: usize = 2 << 20;
@@ -11,11 +17,48 @@ const OUT_KEPT: usize = 2 << 20;
 const SPARE_BYTES: usize = 16 << 10;
 const SPARE_MOST: usize = 256;
 
+/// What was read from several connections, one after another.
+#[derive(Debug)]
+pub(crate) struct Received {
+    bytes: Box<[u8]>,
+    filled: usize,
+}
+
+impl Received {
+    /// Room for a read.
+    pub(crate) fn room(&mut self) -> &mut [u8] {
+        let room = self.filled..self.filled + READ;
+        self.bytes.get_mut(room).unwrap_or_default()
+    }
+
+    /// Notes how much of the room was filled; says where that lies.
+    pub(crate) fn fill(&mut self, count: usize) -> Range<usize> {
+        let start = self.filled;
+        self.filled += count;
+        start..self.filled
+    }
+
+    /// Whether there is no room for another read.
+    pub(crate) fn is_full(&self) -> bool {
+        self.filled + READ > INPUT
+    }
+
+    /// Everything that was read is done with.
+    pub(crate) fn clear(&mut self) {
+        self.filled = 0;
+    }
+
+    /// What was read to this place.
+    pub(crate) fn get(&self, at: Range<usize>) -> &[u8] {
+        self.bytes.get(at).unwrap_or_default()
+    }
+}
+
 /// The buffers of one thread.
 #[derive(Debug)]
 pub(crate) struct Buffers {
     /// What was just read.
-    pub(crate) read: Box<[u8]>,
+    pub(crate) input: Received,
     /// What is about to be sent.
     pub(crate) out: Vec<u8>,
     spare: Vec<Vec<u8>>,
@@ -24,7 +67,10 @@ pub(crate) struct Buffers {
 impl Buffers {
     pub(crate) fn new() -> Self {
         Self {
-            read: vec![0; READ].into_boxed_slice(),
+            input: Received {
+                bytes: vec![0; INPUT].into_boxed_slice(),
+                filled: 0,
+            },
             out: Vec::with_capacity(READ),
             spare: Vec::new(),
         }
@@ -37,9 +83,9 @@ impl Buffers {
         buffer
     }
 
-    /// A buffer with what was read from `start` to `end`.
-    pub(crate) fn lend_read(&mut self, start: usize, end: usize) -> Vec<u8> {
-        let bytes = self.read.get(start..end).unwrap_or_default();
+    /// A buffer with what was read to this place.
+    pub(crate) fn lend_input(&mut self, at: Range<usize>) -> Vec<u8> {
+        let bytes = self.input.get(at);
         Self::lend(&mut self.spare, bytes)
     }
 
@@ -103,10 +149,30 @@ mod tests {
         assert_eq!(small.capacity(), 0);
         buffers.give_back(&mut vec![0; SPARE_BYTES + 1]);
         buffers.give_back(&mut Vec::new());
-        buffers.read[..3].copy_from_slice(b"abc");
-        let lent = buffers.lend_read(1, 3);
+        buffers.input.room()[..3].copy_from_slice(b"abc");
+        assert_eq!(buffers.input.fill(3), 0..3);
+        let lent = buffers.lend_input(1..3);
         assert_eq!((lent.as_ptr(), lent.as_slice()), (place, &b"bc"[..]));
-        assert_eq!(buffers.lend_read(0, 1).capacity().min(1000), 8);
+        assert_eq!(buffers.lend_input(0..1).capacity().min(1000), 8);
+    }
+
+    #[test]
+    fn a_read_behind_others_has_as_much_room_as_the_first() {
+        let mut input = Buffers::new().input;
+        input.room()[..2].copy_from_slice(b"ab");
+        let first = input.fill(2);
+        assert_eq!(input.room().len(), READ);
+        input.room()[..2].copy_from_slice(b"cd");
+        let second = input.fill(2);
+        assert_eq!(
+            (input.get(first), input.get(second)),
+            (&b"ab"[..], &b"cd"[..])
+        );
+        assert!(!input.is_full());
+        input.fill(READ - 3);
+        assert!(input.is_full());
+        input.clear();
+        assert_eq!((input.is_full(), input.room().len()), (false, READ));
     }
 
     #[test]

@@ -24,8 +24,9 @@ pub(crate) struct Client {
     pub(crate) ticket: Option<Ticket>,
     /// The output may not be sent yet.
     pub(crate) uncommitted: bool,
-    /// Its answer is among those that the thread is about to send.
-    pub(crate) answered: bool,
+    /// It was read from, or answered, and waits for others of which the same is to be said: the
+    /// thread goes on with all of them before it waits for an event.
+    pub(crate) in_round: bool,
     /// It ends when its output has left.
     pub(crate) ends: bool,
     /// It stands in the list of those that go on without an event.
@@ -55,7 +56,7 @@ impl Client {
             store,
             ticket: None,
             uncommitted: false,
-            answered: false,
+            in_round: false,
             ends: false,
             listed: false,
             watched: false,
@@ -81,7 +82,7 @@ impl Client {
 
     /// Whether nothing is under way.
     pub(crate) fn is_idle(&self) -> bool {
-        !self.is_waiting() && !self.answered && !self.is_blocked() && self.is_between()
+        !self.is_waiting() && !self.in_round && !self.is_blocked() && self.is_between()
     }
 
     fn is_between(&self) -> bool {

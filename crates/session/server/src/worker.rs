@@ -1,7 +1,6 @@
 //! A thread: its event loop, its connections, and who of them gets a turn.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -19,7 +18,7 @@ use crate::clients::{Clients, Id};
 use crate::clock::Clock;
 use crate::mailbox::{Letters, Mailbox};
 use crate::store::Store;
-use crate::turn::After;
+use crate::turn::{After, Visit};
 use crate::wire::{Socket, Wire};
 
 /// The token of a thread's waker.
@@ -41,6 +40,8 @@ pub(crate) struct Worker<B: Backend> {
     pub(crate) clients: Clients,
     pub(crate) buffers: Buffers,
     pub(crate) clock: Clock,
+    /// Who was read from, to be visited together.
+    pub(crate) visits: Vec<Visit>,
     /// Answers that stand in the output, to be sent together.
     pub(crate) answers: Vec<Answer>,
     /// With that much output they are sent; no connection finds more there when its turn comes.
@@ -80,6 +81,7 @@ impl<B: Backend> Worker<B> {
             clients: Clients::default(),
             buffers: Buffers::new(),
             clock: Clock::new(),
+            visits: Vec::new(),
             answers: Vec::new(),
             answers_bytes,
             watched: 0,
@@ -107,7 +109,7 @@ impl<B: Backend> Worker<B> {
             self.clock.tick();
             if self.mailbox.has_letters() {
                 self.read_letters();
-                self.send_answers();
+                self.go_on();
             }
             std::mem::swap(&mut self.ready, &mut turns);
             for event in &events {
@@ -116,7 +118,7 @@ impl<B: Backend> Worker<B> {
             for id in turns.drain(..) {
                 self.serve(id);
             }
-            self.send_answers();
+            self.go_on();
             self.accept();
             self.sweep();
             for store in &mut self.stores {
@@ -193,23 +195,6 @@ impl<B: Backend> Worker<B> {
         }
     }
 
-    /// Gives a connection its turn. A fault of ours ends that connection, not the thread.
-    pub(crate) fn serve(&mut self, id: Id) {
-        let Some(mut client) = self.clients.take(id) else {
-            return;
-        };
-        client.listed = false;
-        let turn = AssertUnwindSafe(|| self.turn(id, &mut client));
-        let after = catch_unwind(turn).unwrap_or_else(|_| {
-            tracing::error!("session store: a connection is closed after an internal fault");
-            After::Gone
-        });
-        self.settle(id, client, after);
-        if self.is_answer_due() {
-            self.send_answers();
-        }
-    }
-
     /// Puts a connection where it waits for what comes next.
     pub(crate) fn settle(&mut self, id: Id, mut client: Box<Client>, after: After) {
         let is_over = self.draining.is_some() && after == After::Stay && client.is_idle();
@@ -220,7 +205,7 @@ impl<B: Backend> Worker<B> {
             client.listed = true;
             self.ready.push(id);
         }
-        if after != After::Answered {
+        if after != After::InRound {
             self.watch(&mut client);
         }
         self.clients.put(id, client);

@@ -120,6 +120,39 @@ fn clients_wait_until_the_store_has_recovered() {
 }
 
 #[test]
+fn who_is_read_from_in_a_row_gets_its_own_answers() {
+    let store = Store::new();
+    let server = start(1, vec![listen(&store)]);
+    // What all of them say is there before the first is served: some briefly, some at length, one
+    // in pieces, one with a fault of ours.
+    let value = |n: usize| vec![b'a' + (n % 26) as u8; [3, 40_000, 1000][n % 3] + n];
+    let mut clients: Vec<_> = (0..50).map(|_| connect(&server)).collect();
+    for (n, client) in clients.iter_mut().enumerate() {
+        let value = value(n);
+        let head = format!("set key{n} 0 0 {}\r\n", value.len());
+        let behind = match n {
+            7 => "\r\nget fault\r\n".into(),
+            8 => "\r\nget key8\r\nget k".into(),
+            _ => format!("\r\nget key{n}\r\n"),
+        };
+        let said = [head.as_bytes(), &value, behind.as_bytes()].concat();
+        client.write_all(&said).unwrap();
+    }
+    server.accept();
+    clients[8].write_all(b"ey8\r\n").unwrap();
+    for (n, client) in clients.iter_mut().enumerate() {
+        let value = value(n);
+        let head = format!("VALUE key{n} 0 {}\r\n", value.len());
+        let found = [head.as_bytes(), &value, b"\r\nEND\r\n"].concat();
+        match n {
+            7 => assert!(is_ended(client)),
+            8 => expect(client, &[b"STORED\r\n", &found[..], &found].concat()),
+            _ => expect(client, &[b"STORED\r\n", &found[..]].concat()),
+        }
+    }
+}
+
+#[test]
 fn sockets_of_one_store_share_its_items_and_its_threads_engines() {
     let (store, other) = (Store::new(), Store::new());
     let server = serve(2, vec![listen(&store), listen(&store), listen(&other)]);

@@ -8,6 +8,7 @@ mod get;
 mod sasl;
 mod store;
 
+use crate::ahead::Next;
 use crate::engine::{Engine, Mode};
 use crate::limits::KEY_MOST;
 use crate::run::{Run, Step, Stop};
@@ -47,6 +48,15 @@ pub(crate) fn step<E: Engine>(run: &mut Run<'_, E>, input: &[u8]) -> Step {
         0x20..=0x22 if run.access.is_guarded() => sasl::step(run, &frame, input),
         _ => admin::step(run, &frame, opcode, quiet),
     }
+}
+
+/// The command at the head of the input, which is not carried out yet.
+pub(crate) fn ahead(input: &[u8]) -> Option<Next<'_>> {
+    let frame = Frame::read(input).ok()?;
+    let bytes = frame.bytes();
+    // Those that are about all items have none, and that of the statistics is no item's.
+    let key = if frame.opcode == 0x10 { &[] } else { frame.key };
+    Some(Next { key, bytes })
 }
 
 /// What is no request is answered, and the connection ends.

@@ -7,10 +7,11 @@ mod get;
 pub(crate) mod line;
 mod store;
 
+use crate::ahead::Next;
 use crate::engine::{Engine, Mode};
 use crate::limits::LINE_MOST;
-use crate::meta;
 use crate::run::{Run, Step, Stop};
+use crate::{meta, number};
 use line::{Line, Tokens};
 
 pub(crate) use change::{count as count_arithmetic, count_delete};
@@ -49,6 +50,35 @@ pub(crate) fn step<E: Engine>(run: &mut Run<'_, E>, input: &[u8]) -> Step {
         [b'g', b'e', b't', b's', b' ', keys @ ..] => get::short(run, true, keys, &line),
         _ => command(run, input, &line),
     }
+}
+
+/// The command at the head of the input, which is not carried out yet.
+pub(crate) fn ahead(input: &[u8]) -> Option<Next<'_>> {
+    let head = input.get(..=LINE_MOST).unwrap_or(input);
+    let line = Line::of(input, memchr::memchr(b'\n', head)?);
+    let (verb, rest) = line::next(line.text);
+    let (first, rest) = line::next(rest);
+    let (second, _) = line::next(rest);
+    let (key, value_bytes) = match verb {
+        // Those of a line with several are told of when it is carried out.
+        b"get" | b"gets" if second.is_empty() => (first, None),
+        b"set" | b"add" | b"replace" | b"append" | b"prepend" | b"cas" => {
+            let (_, rest) = line::next(rest);
+            let (_, rest) = line::next(rest);
+            (first, Some(line::next(rest).0))
+        }
+        b"ms" => (first, Some(second)),
+        b"mg" | b"md" | b"ma" | b"touch" | b"incr" | b"decr" | b"delete" => (first, None),
+        _ => (&[][..], None),
+    };
+    let value_bytes = match value_bytes {
+        Some(text) => number::unsigned_32(text)? as usize + b"\r\n".len(),
+        None => 0,
+    };
+    Some(Next {
+        key,
+        bytes: line.bytes + value_bytes,
+    })
 }
 
 /// Appends an answer, unless the client wants none.

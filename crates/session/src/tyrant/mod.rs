@@ -7,6 +7,7 @@ mod read;
 mod record;
 mod store;
 
+use crate::ahead::Next;
 use crate::engine::Engine;
 use crate::run::{Run, Step, Stop};
 use read::Reader;
@@ -67,4 +68,23 @@ pub(crate) fn step<E: Engine>(run: &mut Run<'_, E>, input: &[u8]) -> Step {
         _ => return Err(Stop::Close),
     }
     Ok(reader.bytes())
+}
+
+/// The command at the head of the input, which is not carried out yet.
+pub(crate) fn ahead(input: &[u8]) -> Option<Next<'_>> {
+    let mut reader = Reader::new(input);
+    let r = &mut reader;
+    r.byte().ok().filter(|magic| *magic == MAGIC)?;
+    let command = r.byte().ok()?;
+    let key_bytes = r.u32().ok()?;
+    let value_bytes = match command {
+        0x20 | 0x30 | 0x38 => 0,
+        0x10 | 0x11 | 0x12 | 0x18 => r.u32().ok()? as usize,
+        _ => return None,
+    };
+    let key = r.key(key_bytes).ok()?;
+    Some(Next {
+        key,
+        bytes: reader.bytes() + value_bytes,
+    })
 }

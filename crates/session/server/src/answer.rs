@@ -59,7 +59,7 @@ impl<B: Backend> Worker<B> {
         let Some(store) = self.stores.get_mut(client.store) else {
             return;
         };
-        store.push = store.push.max(commit);
+        store.awaited = store.awaited.max(commit);
         if start < self.buffers.out.len() {
             store.uncommitted.push(Reverse((commit, id)));
             client.output = self.buffers.cut_out(start);

@@ -65,8 +65,8 @@ pub(crate) struct Store<B: Backend> {
     pub(crate) tickets: BTreeSet<(u64, Id)>,
     /// Who waits for which commit, the next first; some may be gone.
     pub(crate) uncommitted: BinaryHeap<Reverse<(Commit, Id)>>,
-    /// The highest commit that somebody began to wait for in this round.
-    pub(crate) push: Commit,
+    /// The highest commit that somebody began to wait for and nobody has asked for.
+    pub(crate) awaited: Commit,
 }
 
 impl<B: Backend> Store<B> {
@@ -81,7 +81,7 @@ impl<B: Backend> Store<B> {
             tally: Tally::default(),
             tickets: BTreeSet::new(),
             uncommitted: BinaryHeap::new(),
-            push: Commit::default(),
+            awaited: Commit::default(),
         }
     }
 
@@ -106,10 +106,10 @@ impl<B: Backend> Store<B> {
     }
 
     /// Asks once for all commits that are waited for since the last call.
-    pub(crate) fn end_round(&mut self) {
+    pub(crate) fn push(&mut self) {
         self.tell();
-        if self.push > Commit::default() {
-            self.backend.push(std::mem::take(&mut self.push));
+        if self.awaited > Commit::default() {
+            self.backend.push(std::mem::take(&mut self.awaited));
         }
     }
 }

@@ -65,7 +65,8 @@ impl<B: Backend> Worker<B> {
         }
     }
 
-    /// Visits who was read from, and sends all answers.
+    /// Visits who was read from, sends all answers, and asks for the commits that others wait for:
+    /// the disk is at work on these while the next are read from.
     pub(crate) fn go_on(&mut self) {
         self.look_ahead();
         let mut visits = std::mem::take(&mut self.visits);
@@ -83,6 +84,9 @@ impl<B: Backend> Worker<B> {
         self.visits = visits;
         self.buffers.input.clear();
         self.send_answers();
+        for store in &mut self.stores {
+            store.push();
+        }
     }
 
     /// Tells the engines what those who are to be visited ask for first.

@@ -121,9 +121,6 @@ impl<B: Backend> Worker<B> {
             self.go_on();
             self.accept();
             self.sweep();
-            for store in &mut self.stores {
-                store.end_round();
-            }
             if let Some(cut) = self.is_drained() {
                 return Ok(cut);
             }

@@ -6,6 +6,7 @@ mod command;
 mod compare;
 mod conformance;
 mod crash;
+mod dist;
 mod docs;
 mod forebay;
 mod fuzz;
@@ -39,7 +40,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "test",
-        usage: "[STEP…]\n    Everything that must pass: format, lints, tests, conformance, clients, memory, crash. With STEPs only those.",
+        usage: "[STEP…]\n    Everything that must pass: format, lints, tests, conformance, training, clients, memory, crash. With STEPs only those.",
         run: test::run,
     },
     Command {
@@ -56,6 +57,11 @@ const COMMANDS: &[Command] = &[
         name: "compare",
         usage: compare::USAGE,
         run: compare::run,
+    },
+    Command {
+        name: "dist",
+        usage: dist::USAGE,
+        run: dist::run,
     },
     Command {
         name: "memory",

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use crate::{Outcome, apt, clients, command, conformance, crash, docs, memory};
+use crate::{Outcome, apt, clients, command, conformance, crash, dist, docs, forebay, memory};
 
 /// One step.
 struct Step {
@@ -53,6 +53,14 @@ const STEPS: &[Step] = &[
     Step {
         name: "conformance",
         run: || conformance::run(&[]),
+    },
+    Step {
+        // What `cargo xtask dist` builds for; its two builds take too long for here.
+        name: "training",
+        run: || {
+            let binary = forebay::binary(None)?.display().to_string();
+            dist::run(&["--seconds=1".into(), format!("--binary={binary}")])
+        },
     },
     Step {
         name: "clients",

@@ -247,7 +247,7 @@ pub trait Engine {
     /// Does what is asked, atomically for the key, and calls `answer` once, unless it is pending.
     fn apply(&self, request: Request<'_>, answer: &mut dyn FnMut(Answer<'_>)) -> Done;
 
-    /// These keys are read next, one after another: an engine may prepare for it. It is a hint,
+    /// These keys are asked for next, read or written: an engine may prepare for it. It is a hint,
     /// and answers nothing.
     fn prefetch(&self, keys: &[&[u8]]) {
         let _ = keys;

@@ -16,7 +16,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::options::Options;
-use crate::{Outcome, command};
+use crate::{Outcome, command, forebay};
 
 /// How to call it.
 pub(crate) const USAGE: &str = "[--seconds S] [--binary PATH]
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let options = Options::parse(args, &[], &["--seconds", "--binary"])?;
     let each = Duration::from_secs(options.number("--seconds", 3)?.clamp(1, 600));
     if let Some(path) = options.text("--binary") {
-        return training::run(Path::new(path), each);
+        return training::run(&forebay::binary(Some(path))?, each);
     }
     let merger = merger()?;
     let dir = crate::target_dir().join("dist");
@@ -60,7 +60,10 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     let using = format!("-Cprofile-use={}", profile.display());
     let program = build(&informed, &using)?;
     let installed = dir.join("forebay");
-    fs::copy(&program, &installed)?;
+    // One that is running there can be replaced, not written to.
+    let copy = dir.join("forebay.new");
+    fs::copy(&program, &copy)?;
+    fs::rename(&copy, &installed)?;
     println!("{}", installed.display());
     Ok(())
 }
@@ -74,11 +77,21 @@ fn empty(dir: PathBuf) -> Outcome<PathBuf> {
     Ok(dir)
 }
 
-/// Builds the program in `dir` with a flag for the compiler, beside those of `RUSTFLAGS`.
+/// Builds the program in `dir` with a flag for the compiler, beside those of the environment (not
+/// those of cargo's configuration files, which the environment's take the place of).
 fn build(dir: &Path, flag: &str) -> Outcome<PathBuf> {
     let host = host()?;
-    let own = std::env::var("RUSTFLAGS").unwrap_or_default();
-    let flags: Vec<&str> = own.split_whitespace().chain([flag]).collect();
+    // Parted as they are here, a path among them may have blanks.
+    const ENCODED: &str = "CARGO_ENCODED_RUSTFLAGS";
+    let own = std::env::var(ENCODED).or_else(|_| {
+        let plain = std::env::var("RUSTFLAGS")?;
+        let words: Vec<&str> = plain.split_whitespace().collect();
+        Ok::<_, std::env::VarError>(words.join("\u{1f}"))
+    });
+    let flags = match own {
+        Ok(own) if !own.is_empty() => format!("{own}\u{1f}{flag}"),
+        _ => flag.to_owned(),
+    };
     // With a target given, the flags are not those of build scripts and macros.
     let args = [
         "build",
@@ -90,8 +103,7 @@ fn build(dir: &Path, flag: &str) -> Outcome<PathBuf> {
     ];
     let mut cargo = command::cargo();
     cargo.args(args).arg("--target-dir").arg(dir);
-    // Parted so that a path may have blanks in it.
-    command::run(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}")))?;
+    command::run(cargo.env(ENCODED, flags))?;
     Ok(dir.join(host).join("release").join("forebay"))
 }
 
@@ -110,7 +122,8 @@ fn host() -> Outcome<String> {
 /// The compiler's own `llvm-profdata`: no other is sure to read its profiles. A component of
 /// rustup, which is asked for it if it is not there.
 fn merger() -> Outcome<PathBuf> {
-    let libraries = PathBuf::from(rustc(&["--print", "target-libdir"])?.trim());
+    let said = rustc(&["--print", "target-libdir"])?;
+    let libraries = PathBuf::from(said.lines().next().unwrap_or_default());
     let tools = libraries.parent().ok_or("no directory of libraries")?;
     let merger = tools.join("bin/llvm-profdata");
     if !merger.is_file() {

@@ -2,6 +2,7 @@
 //! another, and its own load tester with it.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -156,7 +157,12 @@ pub(super) fn run(program: &Path, each: Duration) -> Outcome {
         ]);
         bench(what, load.args(rest))?;
     }
-    server.process.end(END)
+    server.process.end(END)?;
+    // A server that did not end by itself has not written down what was counted.
+    match server.process.child().wait()? {
+        status if status.success() => Ok(()),
+        status => Err(format!("the server: {status}").into()),
+    }
 }
 
 /// An origin of pages with this `Cache-Control`.
@@ -170,7 +176,10 @@ fn origin(floor: &Path, cache_control: &str) -> Outcome<(SocketAddr, Running)> {
         "--body-size",
         &PAGE.to_string(),
     ]);
-    let running = Running::start(origin.stdout(Stdio::null()))?;
+    let mut running = Running::start(origin.stdout(Stdio::piped()))?;
+    // It listens when it says where.
+    let said = running.child().stdout.take().ok_or("no standard output")?;
+    BufReader::new(said).read_line(&mut String::new())?;
     Ok((address, running))
 }
 

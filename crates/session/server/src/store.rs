@@ -48,7 +48,7 @@ impl Port {
 }
 
 /// What clients did since the last [`Store::tell`].
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Tally {
     pub(crate) bytes_read: u64,
     pub(crate) bytes_written: u64,
@@ -98,7 +98,7 @@ impl<B: Backend> Store<B> {
 
     /// Tells others what the clients did.
     pub(crate) fn tell(&mut self) {
-        if self.tally.bytes_read | self.tally.bytes_written != 0 {
+        if self.tally != Tally::default() {
             let tally = std::mem::take(&mut self.tally);
             self.traffic
                 .add(tally.bytes_read, tally.bytes_written, &tally.counts);

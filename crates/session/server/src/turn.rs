@@ -58,7 +58,7 @@ impl<B: Backend> Worker<B> {
             return;
         };
         client.listed = false;
-        let after = guarded(|| self.turn(id, &mut client));
+        let after = guarded(|| self.turn(id, &mut client)).unwrap_or(After::Gone);
         self.settle(id, client, after);
         if self.visits.len() >= VISITS || self.buffers.input.is_full() {
             self.go_on();
@@ -68,14 +68,16 @@ impl<B: Backend> Worker<B> {
     /// Visits who was read from, sends all answers, and asks for the commits that others wait for:
     /// the disk is at work on these while the next are read from.
     pub(crate) fn go_on(&mut self) {
-        self.look_ahead();
+        // A hint: without it all goes on.
+        let _ = guarded(|| self.look_ahead());
         let mut visits = std::mem::take(&mut self.visits);
         for Visit { id, input } in visits.drain(..) {
             let Some(mut client) = self.clients.take(id) else {
                 continue;
             };
             client.in_round = false;
-            let after = guarded(|| self.carry_out(id, &mut client, input));
+            let step = guarded(|| self.carry_out(id, &mut client, input));
+            let after = step.unwrap_or(After::Gone);
             self.settle(id, client, after);
             if self.is_answer_due() {
                 self.send_answers();
@@ -215,10 +217,12 @@ impl<B: Backend> Worker<B> {
     }
 }
 
-/// A fault of ours in a step of a connection's turn ends that connection, not the thread.
-fn guarded(step: impl FnOnce() -> After) -> After {
-    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|_| {
-        tracing::error!("session store: a connection is closed after an internal fault");
-        After::Gone
-    })
+/// A fault of ours in a step does not end the thread; `None`, after which the connection that the
+/// step was for ends.
+fn guarded<T>(step: impl FnOnce() -> T) -> Option<T> {
+    let done = catch_unwind(AssertUnwindSafe(step));
+    if done.is_err() {
+        tracing::error!("session store: an internal fault in the turn of a connection");
+    }
+    done.ok()
 }

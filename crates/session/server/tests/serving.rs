@@ -153,6 +153,37 @@ fn who_is_read_from_in_a_row_gets_its_own_answers() {
 }
 
 #[test]
+fn what_every_client_of_a_row_did_is_told_though_it_is_answered_in_parts() {
+    let store = Store::new();
+    let limits = Limits {
+        output_bytes: 400,
+        ..Limits::default()
+    };
+    let listens = vec![Listen {
+        limits,
+        ..listen(&store)
+    }];
+    let server = start(1, listens);
+    let mut answered: Vec<_> = (0..2).map(|_| connect(&server)).collect();
+    let (value, mut silent) = ("x".repeat(200), connect(&server));
+    for client in &mut answered {
+        let said = format!("set a 0 0 200\r\n{value}\r\nget a\r\n");
+        client.write_all(said.as_bytes()).unwrap();
+    }
+    silent.write_all(b"set b 0 0 1 noreply\r\nx\r\n").unwrap();
+    server.accept();
+    let answer = format!("STORED\r\nVALUE a 0 200\r\n{value}\r\nEND\r\n");
+    for client in &mut answered {
+        expect(client, answer.as_bytes());
+    }
+    let start = std::time::Instant::now();
+    while store.clients().counts.cmd_set < 3 {
+        assert!(start.elapsed() < DEADLINE, "{:?}", store.clients().counts);
+        std::thread::yield_now();
+    }
+}
+
+#[test]
 fn sockets_of_one_store_share_its_items_and_its_threads_engines() {
     let (store, other) = (Store::new(), Store::new());
     let server = serve(2, vec![listen(&store), listen(&store), listen(&other)]);

@@ -58,15 +58,15 @@ public final class Failover {
         });
     }
 
+    /** A window at each Tomcat: within one, the manager does not part the requests of a session. */
     private static void atOnce(Tomcat a, Tomcat b) throws Exception {
         Visitor visitor = new Visitor();
         visitor.get(a, "/count");
-        ExecutorService windows = Executors.newFixedThreadPool(4);
+        ExecutorService windows = Executors.newFixedThreadPool(2);
         List<Callable<Void>> visits = new ArrayList<>();
-        for (int n = 0; n < 4; n++) {
-            Tomcat tomcat = n % 2 == 0 ? a : b;
+        for (Tomcat tomcat : List.of(a, b)) {
             visits.add(() -> {
-                for (int count = 0; count < 5; count++) {
+                for (int count = 0; count < 10; count++) {
                     visitor.get(tomcat, "/count");
                 }
                 return null;

@@ -20,15 +20,23 @@ const STEPS: &[Step] = &[
     Step {
         name: "lints",
         run: || {
-            cargo(&[
+            let denied = ["--", "-D", "warnings"];
+            let own = ["clippy", "--quiet", "--workspace", "--all-targets"];
+            command::run(command::cargo().args(own).args(denied))?;
+            // The fuzz targets are a workspace of their own, and run only now and then.
+            let fuzz = [
                 "clippy",
                 "--quiet",
-                "--workspace",
-                "--all-targets",
-                "--",
-                "-D",
-                "warnings",
-            ])
+                "--manifest-path",
+                "fuzz/Cargo.toml",
+                "--bins",
+            ];
+            let mut cargo = command::cargo();
+            cargo
+                .args(fuzz)
+                .arg("--target-dir")
+                .arg(crate::target_dir());
+            command::run(cargo.args(denied))
         },
     },
     Step {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use forebay_session::{Access, Backend, Calls, Connection, Engine, Limits, State, Ticket, Traffic};
+use forebay_session::{
+    Access, Backend, Calls, Connection, Counts, Engine, Limits, State, Ticket, Traffic,
+};
 use forebay_session_store::{Full, Options, Store};
 
 #[path = "../../../crates/session/tests/support/engine.rs"]
@@ -75,7 +77,13 @@ fn talk(
     });
     if closed {
         let mut more = Vec::new();
-        let taken = connection.take(b"get a\r\n", engine, NOW_S, &mut more);
+        let taken = connection.take(
+            b"get a\r\n",
+            engine,
+            NOW_S,
+            &mut more,
+            &mut Counts::default(),
+        );
         assert_eq!((taken.consumed, taken.state), (0, State::Close));
         assert!(more.is_empty(), "a closed connection speaks");
     }
@@ -109,7 +117,7 @@ fn serve(
 ) -> bool {
     for _ in 0..1_000_000 {
         let mut out = Vec::new();
-        let taken = connection.take(input, engine, NOW_S, &mut out);
+        let taken = connection.take(input, engine, NOW_S, &mut out, &mut Counts::default());
         assert!(taken.consumed <= input.len());
         let most = limits.output_bytes + limits.answer_bytes.max(limits.item_bytes) + OWN_WORDS;
         assert!(out.len() <= most, "{} bytes of output", out.len());

@@ -198,3 +198,19 @@ fn the_engine_is_told_of_all_keys_of_a_line_before_the_first_is_read() {
     assert_eq!(lengths, [16, 16, 8]);
     assert!(told.concat().iter().eq(keys.iter().map(String::as_bytes)));
 }
+
+#[test]
+fn a_carriage_return_between_keys_is_a_key_also_where_the_line_is_answered_in_parts() {
+    for output_bytes in [1, 1 << 20] {
+        let engine = Plain::new(1 << 20);
+        let limits = Limits {
+            output_bytes,
+            ..Limits::default()
+        };
+        let mut client = Client::with(&engine, limits, Access::Open);
+        client.say("set a 0 0 2\r\nzz\r\n");
+        let found = "VALUE a 0 2\r\nzz\r\n";
+        let answer = client.say("get a \r  a \r\nget a\r\n");
+        assert_eq!(answer, [found, found, "END\r\n", found, "END\r\n"].concat());
+    }
+}

@@ -71,19 +71,16 @@ fn talk(
 ) -> (Vec<u8>, bool) {
     let mut connection = Connection::new(limits, access.clone());
     let (mut input, mut answer) = (Vec::new(), Vec::new());
+    // Statistics tell of them, however the input is cut.
+    let mut counts = Counts::default();
     let closed = pieces.iter().any(|piece| {
         input.extend_from_slice(piece);
-        serve(&mut connection, engine, limits, &mut input, &mut answer)
+        let inward = (&mut input, &mut counts);
+        serve(&mut connection, engine, limits, inward, &mut answer)
     });
     if closed {
         let mut more = Vec::new();
-        let taken = connection.take(
-            b"get a\r\n",
-            engine,
-            NOW_S,
-            &mut more,
-            &mut Counts::default(),
-        );
+        let taken = connection.take(b"get a\r\n", engine, NOW_S, &mut more, &mut counts);
         assert_eq!((taken.consumed, taken.state), (0, State::Close));
         assert!(more.is_empty(), "a closed connection speaks");
     }
@@ -112,12 +109,12 @@ fn serve(
     connection: &mut Connection,
     engine: &impl Engine,
     limits: Limits,
-    input: &mut Vec<u8>,
+    (input, counts): (&mut Vec<u8>, &mut Counts),
     answer: &mut Vec<u8>,
 ) -> bool {
     for _ in 0..1_000_000 {
         let mut out = Vec::new();
-        let taken = connection.take(input, engine, NOW_S, &mut out, &mut Counts::default());
+        let taken = connection.take(input, engine, NOW_S, &mut out, counts);
         assert!(taken.consumed <= input.len());
         let most = limits.output_bytes + limits.answer_bytes.max(limits.item_bytes) + OWN_WORDS;
         assert!(out.len() <= most, "{} bytes of output", out.len());

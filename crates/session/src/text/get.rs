@@ -142,7 +142,8 @@ pub(super) fn go_on<E: Engine>(run: &mut Run<'_, E>, input: &[u8]) -> Step {
         match end {
             None if cut && done == 0 => return Err(Stop::Need(input.len() + 1)),
             None if cut => return Ok(done),
-            Some(end) if key.is_empty() || key == b"\r" => {
+            // Of the line no more may be left than its end; elsewhere that byte is a key.
+            Some(end) if key.is_empty() || rest == b"\r" => {
                 run.say(b"END\r\n");
                 run.shared.keys = None;
                 return Ok(end + 1);

@@ -214,3 +214,19 @@ fn a_carriage_return_between_keys_is_a_key_also_where_the_line_is_answered_in_pa
         assert_eq!(answer, [found, found, "END\r\n", found, "END\r\n"].concat());
     }
 }
+
+#[test]
+fn no_key_of_a_line_with_one_too_long_is_answered_however_little_may_be_said_at_a_time() {
+    for output_bytes in [1, 1 << 20] {
+        let engine = Plain::new(1 << 20);
+        let limits = Limits {
+            output_bytes,
+            ..Limits::default()
+        };
+        let mut client = Client::with(&engine, limits, Access::Open);
+        client.say("set a 0 0 2\r\nzz\r\n");
+        let answer = client.say(&format!("get a a {} a\r\nget a\r\n", "k".repeat(251)));
+        let refused = "CLIENT_ERROR bad command line format\r\n";
+        assert_eq!(answer, [refused, "VALUE a 0 2\r\nzz\r\nEND\r\n"].concat());
+    }
+}

@@ -61,10 +61,12 @@ fn begin<'a, E: Engine>(
     Some((keys, rest))
 }
 
-/// The keys of a whole line of ordinary length. What the line has brought is taken back when one
-/// of them turns out too long.
+/// The keys of a whole line of ordinary length, none of which is answered if one is too long.
 fn answer<E: Engine>(run: &mut Run<'_, E>, keys: Keys, text: &[u8], line: &Line<'_>) -> Step {
-    let mark = run.out.len();
+    if text.len() > KEY_MOST && has_long_key(text) {
+        run.say(BAD_FORMAT);
+        return Ok(line.bytes);
+    }
     let mut rest = text;
     let mut ahead = 0;
     loop {
@@ -73,11 +75,6 @@ fn answer<E: Engine>(run: &mut Run<'_, E>, keys: Keys, text: &[u8], line: &Line<
             // A line without any key is no `get`; behind an expiry it is an empty one.
             let is_empty = rest.len() == text.len() && keys.touch.is_none();
             run.say(if is_empty { ERROR } else { b"END\r\n" });
-            return Ok(line.bytes);
-        }
-        if key.len() > KEY_MOST {
-            run.out.truncate(mark);
-            run.say(BAD_FORMAT);
             return Ok(line.bytes);
         }
         if ahead == 0 && !behind.is_empty() {
@@ -95,6 +92,19 @@ fn answer<E: Engine>(run: &mut Run<'_, E>, keys: Keys, text: &[u8], line: &Line<
             return Err(stop.after(at));
         }
         rest = behind;
+    }
+}
+
+/// Whether one of the keys is longer than keys may be.
+fn has_long_key(text: &[u8]) -> bool {
+    let mut rest = text;
+    loop {
+        let (key, behind) = line::next(rest);
+        match key.len() {
+            0 => return false,
+            1..=KEY_MOST => rest = behind,
+            _ => return true,
+        }
     }
 }
 

@@ -199,9 +199,10 @@ fn the_engine_is_told_of_all_keys_of_a_line_before_the_first_is_read() {
     assert!(told.concat().iter().eq(keys.iter().map(String::as_bytes)));
 }
 
-#[test]
-fn a_carriage_return_between_keys_is_a_key_also_where_the_line_is_answered_in_parts() {
-    for output_bytes in [1, 1 << 20] {
+/// What is answered where little may be said at a time, and where much may: it is the same. There
+/// is an item `a`.
+fn said_in_parts_and_at_once(request: &str) -> String {
+    let answers = [1, 1 << 20].map(|output_bytes| {
         let engine = Plain::new(1 << 20);
         let limits = Limits {
             output_bytes,
@@ -209,24 +210,24 @@ fn a_carriage_return_between_keys_is_a_key_also_where_the_line_is_answered_in_pa
         };
         let mut client = Client::with(&engine, limits, Access::Open);
         client.say("set a 0 0 2\r\nzz\r\n");
-        let found = "VALUE a 0 2\r\nzz\r\n";
-        let answer = client.say("get a \r  a \r\nget a\r\n");
-        assert_eq!(answer, [found, found, "END\r\n", found, "END\r\n"].concat());
-    }
+        client.say(request)
+    });
+    let [in_parts, at_once] = answers;
+    assert_eq!(in_parts, at_once);
+    at_once
+}
+
+#[test]
+fn a_carriage_return_between_keys_is_a_key_also_where_the_line_is_answered_in_parts() {
+    let answer = said_in_parts_and_at_once("get a \r  a \r\nget a\r\n");
+    let found = "VALUE a 0 2\r\nzz\r\n";
+    assert_eq!(answer, [found, found, "END\r\n", found, "END\r\n"].concat());
 }
 
 #[test]
 fn no_key_of_a_line_with_one_too_long_is_answered_however_little_may_be_said_at_a_time() {
-    for output_bytes in [1, 1 << 20] {
-        let engine = Plain::new(1 << 20);
-        let limits = Limits {
-            output_bytes,
-            ..Limits::default()
-        };
-        let mut client = Client::with(&engine, limits, Access::Open);
-        client.say("set a 0 0 2\r\nzz\r\n");
-        let answer = client.say(&format!("get a a {} a\r\nget a\r\n", "k".repeat(251)));
-        let refused = "CLIENT_ERROR bad command line format\r\n";
-        assert_eq!(answer, [refused, "VALUE a 0 2\r\nzz\r\nEND\r\n"].concat());
-    }
+    let long = "k".repeat(251);
+    let answer = said_in_parts_and_at_once(&format!("get a a {long} a\r\nget a\r\n"));
+    let refused = "CLIENT_ERROR bad command line format\r\n";
+    assert_eq!(answer, [refused, "VALUE a 0 2\r\nzz\r\nEND\r\n"].concat());
 }

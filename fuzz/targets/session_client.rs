@@ -34,7 +34,7 @@ fuzz_target!(|input: &[u8]| {
         _ => b"a*b?",
     });
     match first % 5 {
-        0 => drop(store.answer(answers, || each_item(&target, &pattern, &mut each))),
+        0 => drop(store.answer(answers, || each_item(&target, &pattern, &mut each, &mut |_, _| {}))),
         1 => drop(store.answer(answers, || {
             let mut tyrant = Tyrant::connect(&target)?;
             tyrant.each_item(&pattern, Some(9), &mut each)

@@ -23,6 +23,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+    do_POST = do_GET
     def log_message(self, form, *values):
         print("served", self.path, flush=True)
 class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):

@@ -126,6 +126,49 @@ fn a_reload_replaces_processes_without_a_failed_request() {
 }
 
 #[test]
+fn users_of_a_process_that_is_replaced_go_to_another_without_a_failed_post() {
+    let lines = app::serving().replace("stop_timeout = \"2s\"", "stop_timeout = \"1s\"");
+    let text = app::config(&format!(
+        "{lines}instances = 2\n[pool.shop]\nsticky = true\n"
+    ));
+    let mut forebay = Forebay::start_text(&text);
+    let mut before = BTreeSet::new();
+    until("both processes are there", || {
+        before.insert(pid(&forebay.get("/")));
+        before.len() == 2
+    });
+    let stop = Arc::new(AtomicBool::new(false));
+    let users: Vec<_> = (0..4)
+        .map(|_| {
+            let (stop, mut client) = (Arc::clone(&stop), forebay.client());
+            std::thread::spawn(move || {
+                let mut cookie = String::from("Cookie: none=yet");
+                while !stop.load(Relaxed) {
+                    let response = client.exchange("POST", "/sleep/0.01", &[&cookie], "");
+                    assert_eq!(response.status, 200, "{}", response.text());
+                    if let Some(set) = response.field("Set-Cookie") {
+                        cookie = format!("Cookie: {}", set.split(';').next().unwrap());
+                    }
+                }
+            })
+        })
+        .collect();
+    forebay.write_config(&text.replace(
+        "[app.shop]\n",
+        "[app.shop]\nenvironment = { COLOUR = \"green\" }\n",
+    ));
+    forebay.signal(Signal::HUP);
+    until("the old processes are gone", || {
+        !before.iter().any(|&process| lives(process))
+    });
+    stop.store(true, Relaxed);
+    for thread in users {
+        thread.join().expect("no request failed");
+    }
+    forebay.stop();
+}
+
+#[test]
 fn an_application_that_the_file_no_longer_has_ends_and_a_new_one_starts() {
     let text = app::config(&app::serving());
     let forebay = Forebay::start_text(&text);

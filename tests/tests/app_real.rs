@@ -66,6 +66,17 @@ fn gunicorn_serves_with_workers_of_its_own() {
     serves("gunicorn", ("shop.py", WSGI), lines, "wsgi ");
 }
 
+#[test]
+fn uwsgi_serves_by_its_own_protocol_and_by_scgi() {
+    for (protocol, option) in [("uwsgi", "--socket"), ("scgi", "--scgi-socket")] {
+        let lines = format!(
+            "command = \"uwsgi --plugin python3 --need-app --die-on-term {option} {{socket}} --wsgi-file shop.py\"\n\
+             protocol = {protocol:?}\n"
+        );
+        serves(protocol, ("shop.py", WSGI), &lines, "wsgi ");
+    }
+}
+
 /// FastCGI in its oldest form: the socket is the program's standard input.
 #[test]
 fn php_cgi_finds_its_socket_as_its_standard_input() {

@@ -3,6 +3,9 @@
 use std::process::Command;
 
 use forebay_tests::{Address, Broken, Client, Config, Forebay, Origin, program, reply};
+use rustix::process::Signal;
+
+use crate::common::eventually;
 
 #[test]
 fn request_reaches_the_origin_and_its_answer_the_client() {
@@ -145,6 +148,42 @@ fn listener_on_a_unix_socket_serves() {
         Client::connect(&forebay.addresses[1]).get("/").text(),
         "through a file"
     );
+}
+
+#[test]
+fn unix_listener_is_for_everybody_unless_the_file_says_otherwise_at_a_reload_too() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let origin = Origin::fixed(reply(200, &[], "through a file"));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("front.sock");
+    let listen = format!("unix:{}", path.display());
+    let usual = Config::to(&origin).listen(&[&listen]).text();
+    let address = format!("address = {listen:?}\n");
+    assert!(usual.contains(&address), "{usual}");
+    let closed = usual.replace(&address, &format!("{address}socket_mode = \"0600\"\n"));
+    let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    let forebay = Forebay::start_text(&usual);
+    assert_eq!(mode(), 0o666);
+    forebay.write_config(&closed);
+    forebay.signal(Signal::HUP);
+    eventually(|| mode() == 0o600);
+    drop(forebay);
+    let forebay = Forebay::start_text(&closed);
+    assert_eq!(mode(), 0o600);
+    assert_eq!(forebay.get("/").text(), "through a file");
+}
+
+#[test]
+fn file_where_a_unix_listener_should_be_is_not_removed() {
+    let origin = Origin::fixed(reply(200, &[], ""));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("notes.txt");
+    std::fs::write(&path, "mine").unwrap();
+    let listen = format!("unix:{}", path.display());
+    let config = Config::to(&origin).listen(&[&listen]);
+    let mut forebay = Forebay::spawn_text(&config.text());
+    assert_eq!(forebay.wait_exit().code(), Some(1));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
 }
 
 #[test]

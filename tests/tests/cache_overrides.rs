@@ -182,6 +182,11 @@ fn query_parameters_can_be_kept_by_name() {
     assert_eq!(origin.last().target, "/p?page=1&id7=a");
     assert!(forebay.get("/p?z=9&page=1&id7=a").is_hit());
     assert!(!forebay.get("/p?page=2&id7=a").is_hit());
+    for method in ["POST", "PUT"] {
+        let target = "/p?page=1&token=2";
+        forebay.client().exchange(method, target, &[], "a");
+        assert_eq!(origin.last().target, target, "{method}");
+    }
 }
 
 #[test]

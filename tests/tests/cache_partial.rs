@@ -27,6 +27,29 @@ fn ranged_miss_is_answered_and_the_same_range_hits() {
 }
 
 #[test]
+fn a_range_of_everything_is_fetched_and_stored_whole() {
+    let origin = file("\"v1\"", BODY, FRESH);
+    let forebay = Forebay::before(&origin);
+    let first = range(&forebay, "bytes=0-");
+    assert_eq!(part(&first), (206, "bytes 0-35/36", BODY.into()));
+    assert_eq!(origin.last().field("range"), None);
+    for wanted in ["bytes=0-", "bytes=10-19"] {
+        assert!(range(&forebay, wanted).is_hit(), "{wanted}");
+    }
+    assert!(forebay.get("/").is_hit());
+    assert_eq!(origin.count(), 1);
+
+    // What may not be stored is the same to the client, and then the origin's to cut.
+    let private = file("\"v1\"", BODY, &["Cache-Control: private"]);
+    let forebay = Forebay::before(&private);
+    for sent in [None, Some("bytes=0-")] {
+        let response = range(&forebay, "bytes=0-");
+        assert_eq!(part(&response), (206, "bytes 0-35/36", BODY.into()));
+        assert_eq!(private.last().field("range"), sent);
+    }
+}
+
+#[test]
 fn parts_are_combined_to_a_whole() {
     let origin = file("\"v1\"", BODY, FRESH);
     let forebay = Forebay::before(&origin);

@@ -41,6 +41,121 @@ fn stale_object_is_validated_by_its_tag() {
 }
 
 #[test]
+fn a_304_that_forbids_storing_is_told_to_the_client_and_ends_the_object() {
+    for field in ["Set-Cookie: sid=1", "Cache-Control: no-store"] {
+        let origin = scripted(&[
+            (200, &["Cache-Control: max-age=60", STALE, "ETag: \"v1\""]),
+            (304, &[field, "ETag: \"v1\"", "X-New: 1"]),
+            (200, &["Cache-Control: max-age=60"]),
+        ]);
+        let forebay = Forebay::before(&origin);
+        forebay.get("/");
+        let second = forebay.get("/");
+        assert_eq!((second.status, second.text().as_str()), (200, "n0"));
+        let (name, value) = field.split_once(": ").unwrap();
+        assert_eq!(second.field(name), Some(value), "{second:?}");
+        assert_eq!(second.field("x-new"), Some("1"), "{second:?}");
+        assert_eq!(forebay.get("/").text(), "n2", "{field}");
+        assert_eq!(origin.last().field("if-none-match"), None);
+    }
+}
+
+#[test]
+fn whose_request_is_not_to_be_stored_does_not_end_the_object() {
+    for field in ["Authorization: Basic YTpi", "Cache-Control: no-store"] {
+        let origin = scripted(&[
+            (200, &["Cache-Control: max-age=60", STALE, "ETag: \"v1\""]),
+            (304, &["ETag: \"v1\"", "X-New: 1"]),
+            (304, &["Cache-Control: max-age=60", "ETag: \"v1\""]),
+        ]);
+        let forebay = Forebay::before(&origin);
+        forebay.get("/");
+        let second = forebay.get_with("/", &[field]);
+        assert_eq!(second.text(), "n0", "{second:?}");
+        assert_eq!(second.field("x-new"), Some("1"), "{second:?}");
+        let third = forebay.get("/");
+        assert_eq!(
+            (third.text().as_str(), third.field("x-new")),
+            ("n0", None),
+            "{field}"
+        );
+        assert_eq!(origin.last().field("if-none-match"), Some("\"v1\""));
+        assert!(forebay.get("/").is_hit());
+    }
+}
+
+#[test]
+fn a_client_that_has_what_may_not_be_stored_is_told_so() {
+    let fields: &[&str] = &["Cache-Control: private", "ETag: \"v1\""];
+    let origin = scripted(&[(200, fields), (304, fields), (200, fields)]);
+    let forebay = Forebay::before(&origin);
+    // The first time nobody knows: it is asked for whole, and judged here.
+    let has_it = ["If-None-Match: \"v1\""];
+    let first = forebay.get_with("/", &has_it);
+    assert_eq!((first.status, first.text().as_str()), (304, ""));
+    assert_eq!(first.field("etag"), Some("\"v1\""));
+    assert_eq!(origin.last().field("if-none-match"), None);
+    // Then the origin judges.
+    let second = forebay.get_with("/", &has_it);
+    assert_eq!((second.status, second.text().as_str()), (304, ""));
+    assert_eq!(origin.last().field("if-none-match"), Some("\"v1\""));
+    let other = forebay.get_with("/", &["If-None-Match: \"v2\""]);
+    assert_eq!((other.status, other.text().as_str()), (200, "n2"));
+}
+
+#[test]
+fn a_stale_object_is_validated_for_a_head_too() {
+    let origin = scripted(&[
+        (200, &["Cache-Control: max-age=60", STALE, "ETag: \"v1\""]),
+        (304, &["Cache-Control: max-age=60", "ETag: \"v1\""]),
+    ]);
+    let forebay = Forebay::before(&origin);
+    forebay.get("/");
+    let mut client = forebay.client();
+    let head = client.exchange("HEAD", "/", &[], "");
+    assert_eq!(
+        (head.status, head.field("content-length")),
+        (200, Some("2"))
+    );
+    assert_eq!(origin.last().field("if-none-match"), Some("\"v1\""));
+    assert!(client.exchange("HEAD", "/", &[], "").is_hit());
+    assert!(client.get("/").is_hit());
+    assert_eq!(origin.count(), 2);
+}
+
+#[test]
+fn a_head_whose_object_has_changed_is_answered_as_its_conditions_have_it() {
+    let fields: &[&str] = &["Cache-Control: max-age=60", STALE, "ETag: \"v1\""];
+    let changed: &[&str] = &["ETag: \"v2\""];
+    let origin = scripted(&[(200, fields), (200, changed), (200, changed)]);
+    let forebay = Forebay::before(&origin);
+    forebay.get("/");
+    for (condition, status) in [("If-Match: \"v1\"", 412), ("If-None-Match: \"v2\"", 304)] {
+        let mut client = forebay.client();
+        let head = client.exchange("HEAD", "/", &[condition], "");
+        assert_eq!(head.status, status, "{condition}");
+    }
+}
+
+#[test]
+fn a_stale_object_stands_in_for_a_head_too() {
+    let origin = scripted(&[
+        (
+            200,
+            &["Cache-Control: max-age=60, stale-if-error=9999999", STALE],
+        ),
+        (503, &[]),
+    ]);
+    let forebay = Forebay::before(&origin);
+    forebay.get("/");
+    let head = forebay.client().exchange("HEAD", "/", &[], "");
+    assert_eq!(
+        (head.status, head.field("content-length")),
+        (200, Some("2"))
+    );
+}
+
+#[test]
 fn stale_object_is_validated_by_its_date() {
     let modified = date::from_now(-5000);
     let field = format!("Last-Modified: {modified}");

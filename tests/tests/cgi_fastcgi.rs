@@ -41,6 +41,44 @@ fn without_a_root_the_application_gets_the_whole_path() {
 }
 
 #[test]
+fn an_application_gets_the_host_that_its_pool_says() {
+    let origin = Origin::raw(|connection| {
+        while let Ok(request) = FastCgiRequest::read(connection) {
+            let names = [
+                "HTTP_HOST",
+                "SERVER_NAME",
+                "SERVER_PORT",
+                "HTTP_X_FORWARDED_HOST",
+            ];
+            let told: Vec<&str> = names.iter().map(|name| request.param(name)).collect();
+            connection.send(answer(format!("A: b\n\n{}", told.join("|"))));
+        }
+    });
+    let server = origin.server();
+    let port = server.rsplit(':').next().unwrap();
+    for (host, told) in [
+        ("client", "shop.example:81|shop.example|81|".to_owned()),
+        (
+            "app.example",
+            "app.example|app.example|80|shop.example:81".to_owned(),
+        ),
+        (
+            "app.example:82",
+            "app.example:82|app.example|82|shop.example:81".to_owned(),
+        ),
+        (
+            "server",
+            format!("{server}|127.0.0.1|{port}|shop.example:81"),
+        ),
+    ] {
+        let forebay = Forebay::start(&config(&origin).set("pool.app", &format!("host = {host:?}")));
+        let mut client = forebay.client();
+        client.send("GET / HTTP/1.1\r\nHost: shop.example:81\r\nX-Forwarded-Host: evil\r\n\r\n");
+        assert_eq!(client.read().text(), told, "{host}");
+    }
+}
+
+#[test]
 fn responses_cut_anywhere_are_whole() {
     let (_origin, forebay) = application(|request, connection| {
         let response = [

@@ -3,9 +3,31 @@
 
 use std::time::Duration;
 
-use forebay_tests::{Config, Event, Forebay, Origin, reply};
+use forebay_tests::{Config, Event, Forebay, Origin, Request, reply};
 
 use crate::coalescing::{HEAD, crowd, taken};
+
+/// An origin that answers the first `free` requests at once, says when the one numbered `last` is
+/// there too, and keeps the others waiting until it is told.
+fn holding(
+    free: usize,
+    last: usize,
+    answer: impl Fn(&Request) -> String + Send + Sync + 'static,
+) -> (Origin, Event, Event) {
+    let all = Event::new("all at the origin at once");
+    let go = Event::new("release");
+    let (announce, gate) = (all.clone(), go.clone());
+    let origin = Origin::start(move |request, connection| {
+        if request.number == last {
+            announce.set();
+        }
+        if request.number >= free {
+            gate.wait();
+        }
+        connection.send(answer(request));
+    });
+    (origin, all, go)
+}
 
 #[test]
 fn uncacheable_answer_sends_the_waiters_on_their_own_at_once() {
@@ -38,24 +60,48 @@ fn uncacheable_answer_sends_the_waiters_on_their_own_at_once() {
 
 #[test]
 fn hit_for_miss_does_not_serialise() {
-    let (all, go) = (
-        Event::new("all at the origin at once"),
-        Event::new("release"),
-    );
-    let (announce, gate) = (all.clone(), go.clone());
-    let origin = Origin::start(move |request, connection| {
-        if request.number == 5 {
-            announce.set();
-        }
-        if request.number > 0 {
-            gate.wait();
-        }
-        connection.send(reply(200, &["Cache-Control: private"], "x"));
-    });
+    let private = |_: &Request| reply(200, &["Cache-Control: private"], "x");
+    let (origin, all, go) = holding(1, 5, private);
     let forebay = Forebay::before(&origin);
     forebay.get("/");
     let mut clients = crowd(&forebay, 5, &[]);
     // They reach the origin together, although it has answered none of them.
+    all.wait();
+    go.set();
+    clients
+        .iter_mut()
+        .for_each(|client| assert_eq!(client.read().status, 200));
+}
+
+#[test]
+fn variants_that_are_known_to_differ_are_fetched_at_once() {
+    let (origin, all, go) = holding(1, 5, |request| {
+        let fields = ["Cache-Control: max-age=60", "Vary: X-Kind"];
+        reply(200, &fields, request.field("x-kind").unwrap_or(""))
+    });
+    let forebay = Forebay::before(&origin);
+    forebay.get("/");
+    let mut clients = Vec::new();
+    for kind in 0..5 {
+        let field = format!("X-Kind: k{kind}");
+        clients.extend(crowd(&forebay, 2, &[&field]));
+    }
+    // One of each kind is there although none was answered; the other waits for it.
+    all.wait();
+    taken(&forebay, 11);
+    go.set();
+    for (number, client) in clients.iter_mut().enumerate() {
+        assert_eq!(client.read().text(), format!("k{}", number / 2));
+    }
+    assert_eq!(origin.count(), 6);
+}
+
+#[test]
+fn who_wants_nothing_stored_waits_for_nobody() {
+    let fresh = |_: &Request| reply(200, &["Cache-Control: max-age=60"], "x");
+    let (origin, all, go) = holding(0, 4, fresh);
+    let forebay = Forebay::before(&origin);
+    let mut clients = crowd(&forebay, 5, &["Cache-Control: no-store"]);
     all.wait();
     go.set();
     clients

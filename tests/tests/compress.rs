@@ -14,7 +14,7 @@ fn text() -> String {
 }
 
 /// The body as it was before it was coded, by the program that everybody has for it.
-fn plain(response: &Response) -> String {
+pub(crate) fn plain(response: &Response) -> String {
     let program = match response.field("content-encoding") {
         None => return response.text(),
         Some("gzip") => "gzip",

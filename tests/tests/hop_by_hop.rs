@@ -200,6 +200,58 @@ fn claims_of_a_trusted_proxy_are_extended() {
     assert!(forwarded[1..].contains("for=127.0.0.1"), "{forwarded}");
 }
 
+/// What the origin is told when a trusted proxy claims this.
+fn told(claims: &[&str]) -> (String, String, String) {
+    let trusting = |c: Config| c.set("server", "trusted_proxies = [\"127.0.0.0/8\"]");
+    let request = as_the_origin_sees(trusting, claims);
+    (
+        request.fields.joined("forwarded"),
+        request.fields.joined("x-forwarded-for"),
+        request.fields.joined("x-forwarded-proto"),
+    )
+}
+
+#[test]
+fn both_forms_of_a_claim_say_the_same() {
+    let told_older = told(&["X-Forwarded-For: 2001:db8::7", "X-Forwarded-Proto: https"]);
+    let (forwarded, addresses, proto) = told_older;
+    assert!(
+        forwarded.starts_with("for=\"[2001:db8::7]\";proto=https, for=127.0.0.1"),
+        "{forwarded}"
+    );
+    assert!(!forwarded.contains("proto=http,") && !forwarded.ends_with("proto=http"));
+    assert_eq!(addresses, "2001:db8::7, 127.0.0.1");
+    assert_eq!(proto, "https");
+
+    let (forwarded, addresses, proto) =
+        told(&["Forwarded: for=\"[2001:db8::7]:99\";proto=https;host=\"a.example\""]);
+    assert!(
+        forwarded
+            .starts_with("for=\"[2001:db8::7]:99\";proto=https;host=\"a.example\", for=127.0.0.1"),
+        "{forwarded}"
+    );
+    assert_eq!(addresses, "2001:db8::7, 127.0.0.1");
+    assert_eq!(proto, "https");
+}
+
+#[test]
+fn a_redirection_to_https_is_not_kept_for_those_who_came_by_it() {
+    for claim in [
+        "Forwarded: for=7.7.7.7;proto=https",
+        "X-Forwarded-Proto: https",
+    ] {
+        let fresh = ["Cache-Control: max-age=60"];
+        let origin = Origin::fixed(reply(200, &fresh, "x"));
+        let config = Config::to(&origin).set("server", "trusted_proxies = [\"127.0.0.0/8\"]");
+        let forebay = Forebay::start(&config);
+        forebay.get("/");
+        forebay.get("/");
+        assert_eq!(origin.count(), 1);
+        forebay.get_with("/", &[claim]);
+        assert_eq!(origin.count(), 2, "{claim}");
+    }
+}
+
 #[test]
 fn forwarded_fields_are_as_configured() {
     let request = as_the_origin_sees(|c| c.set("server", "forwarded = \"x-forwarded\""), &[]);

@@ -152,6 +152,33 @@ fn reload_brings_new_sites_and_pools() {
 }
 
 #[test]
+fn reload_takes_tokens_over_and_names_what_waits_for_a_restart() {
+    let origin = numbered(&[]);
+    let tokens = |admin: &str| format!("admin_tokens = [\"{admin}-token-of-the-admin\"]");
+    let config = Config::to(&origin);
+    let text = config.clone().set("admin", &tokens("old")).text();
+    let forebay = Forebay::start_text(&text);
+    let reload = |token: &str| {
+        forebay.command(&["reload", "--token", &format!("{token}-token-of-the-admin")])
+    };
+    assert_eq!(reload("old").status, 0);
+    let changed = config
+        .set("admin", &tokens("new"))
+        .set("server", "workers = 7");
+    forebay.write_config(&changed.text());
+    let said = reload("old");
+    assert_eq!(said.status, 0, "{said:?}");
+    for _ in 0..2 {
+        assert_eq!(reload("old").status, 1, "the old token opens still");
+        let said = reload("new");
+        assert_eq!(said.status, 0, "{said:?}");
+        let told = said.stdout + &said.stderr;
+        assert!(told.contains("server.workers takes a restart"), "{told}");
+        assert!(!told.contains("[admin]"), "{told}");
+    }
+}
+
+#[test]
 fn bad_file_is_refused_and_the_old_settings_stay() {
     let origin = numbered(&[]);
     let mut forebay = Forebay::start(&Config::to(&origin).cache("default_ttl = \"1h\""));

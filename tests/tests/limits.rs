@@ -210,6 +210,37 @@ fn connections_beyond_the_limit_are_turned_away_until_one_ends() {
 }
 
 #[test]
+fn one_client_has_so_many_connections_over_all_workers() {
+    let origin = Origin::fixed(reply(200, &[], "ok"));
+    let config = Config::to(&origin)
+        .set("server", "workers = 2")
+        .set("limits", "client_connections = 3");
+    let forebay = Forebay::start(&config);
+    let mut clients: Vec<Client> = (0..3).map(|_| forebay.client()).collect();
+    for client in &mut clients {
+        assert_eq!(client.get("/").status, 200);
+    }
+    let mut refused = forebay.client();
+    let (bytes, _) = refused
+        .send_anyway("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        .read_to_end();
+    assert!(bytes.is_empty(), "{:?}", String::from_utf8_lossy(&bytes));
+    forebay.wait_for_metric("forebay_client_connections_refused_total", 1.0);
+    // Those that are there go on, and one that ends makes room.
+    assert_eq!(clients[0].get("/").status, 200);
+    drop(clients.pop());
+    forebay.wait_for_metric("forebay_connections_closed_total", 2.0);
+    assert_eq!(forebay.get("/").status, 200);
+    // A trusted proxy's are those of many.
+    let config = config.set("server", "trusted_proxies = [\"127.0.0.1\"]");
+    let forebay = Forebay::start(&config);
+    let mut clients: Vec<Client> = (0..5).map(|_| forebay.client()).collect();
+    for client in &mut clients {
+        assert_eq!(client.get("/").status, 200);
+    }
+}
+
+#[test]
 fn pipeline_without_reading_does_not_fill_the_memory() {
     let body = "x".repeat(100_000);
     let origin = Origin::fixed(reply(200, &["Cache-Control: max-age=600"], &body));

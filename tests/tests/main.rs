@@ -96,6 +96,7 @@ mod session_command;
 mod session_failing;
 mod session_keep;
 mod session_php;
+mod session_tls;
 mod session_tools;
 
 mod compress;

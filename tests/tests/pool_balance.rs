@@ -1,6 +1,7 @@
 //! Pools: who gets a request, and what a server is told of the host.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use forebay_tests::{Config, Forebay, Origin, reply};
 
@@ -74,6 +75,67 @@ fn a_hash_of_a_cookie_keeps_each_user_and_shares_out_the_others() {
         }
     }
     assert_eq!(shares(&forebay, 9, |n| format!("/{n}")).len(), 3);
+}
+
+#[test]
+fn a_hash_of_a_field_or_of_the_client_keeps_each_at_its_server() {
+    let origins = [named("one"), named("two"), named("three")];
+    let config =
+        uncached(&[&origins[0], &origins[1], &origins[2]]).set("pool.app", "balance = \"hash\"");
+    let by_field = config
+        .clone()
+        .set("pool.app", "hash_by = [\"header:X-Tenant\"]");
+    let forebay = Forebay::start(&by_field);
+    let mut all = BTreeSet::new();
+    for tenant in 0..20 {
+        let field = format!("x-tenant: {tenant}");
+        let first = forebay.get_with("/", &[&field]).text();
+        for n in 0..3 {
+            assert_eq!(forebay.get_with(&format!("/{n}"), &[&field]).text(), first);
+        }
+        all.insert(first);
+    }
+    assert_eq!(all.len(), 3);
+    let by_client = config
+        .set("pool.app", "hash_by = [\"client\"]")
+        .set("server", "trusted_proxies = [\"127.0.0.1\"]");
+    let forebay = Forebay::start(&by_client);
+    assert_eq!(shares(&forebay, 9, |n| format!("/{n}")).len(), 1);
+    let of_clients = (0..20).map(|client| {
+        let field = format!("X-Forwarded-For: 192.0.2.{client}");
+        let first = forebay.get_with("/", &[&field]).text();
+        assert_eq!(forebay.get_with("/again", &[&field]).text(), first);
+        first
+    });
+    assert_eq!(of_clients.collect::<BTreeSet<_>>().len(), 3);
+}
+
+#[test]
+fn chance_gives_everybody_a_share_by_weight() {
+    let (one, two) = (named("one"), named("two"));
+    let servers = format!(
+        "servers = [{{ address = {:?}, weight = 4 }}, {:?}]",
+        one.server(),
+        two.server()
+    );
+    let config = uncached(&[&one])
+        .set("pool.app", &servers)
+        .set("pool.app", "balance = \"random\"");
+    let shares = shares(&Forebay::start(&config), 200, |n| format!("/{n}"));
+    // 160 and 40 on average; further away than this is once in ten thousand million runs.
+    assert!((120..=195).contains(&shares["one"]), "{shares:?}");
+}
+
+#[test]
+fn the_quicker_server_gets_more() {
+    let slow = Origin::start(|_, connection| {
+        std::thread::sleep(Duration::from_millis(50));
+        connection.send(reply(200, &[], "slow"));
+    });
+    let quick = named("quick");
+    let config = uncached(&[&slow, &quick]).set("pool.app", "balance = \"latency\"");
+    let shares = shares(&Forebay::start(&config), 60, |n| format!("/{n}"));
+    assert!(shares["quick"] > 45, "{shares:?}");
 }
 
 #[test]

@@ -9,6 +9,8 @@ use std::time::Duration;
 use forebay_tests::{Client, Config, Event, Forebay, Origin, reply};
 use rustix::process::Signal;
 
+use crate::compress::plain;
+
 /// An origin that counts the requests it works on at once, and the most there ever were.
 fn counting(takes: Duration) -> (Origin, Arc<AtomicUsize>) {
     let (now, most) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
@@ -51,6 +53,94 @@ fn a_limit_holds_over_all_workers() {
         load(&forebay, 16, 15);
         assert_eq!((origin.count(), most.load(SeqCst)), (240, limit));
         assert!(origin.connections() <= limit, "{}", origin.connections());
+    }
+}
+
+#[test]
+fn a_client_that_reads_slowly_does_not_hold_the_place() {
+    // More than a socket takes, in both framings.
+    const BYTES: usize = 24 << 20;
+    for framed in [true, false] {
+        let origin = Origin::start(move |request, connection| {
+            let bytes = if request.target == "/large" { BYTES } else { 3 };
+            let body = "x".repeat(bytes);
+            let (head, body) = match framed {
+                true => (format!("Content-Length: {bytes}"), body),
+                false => (
+                    "Transfer-Encoding: chunked".into(),
+                    format!("{bytes:x}\r\n{body}\r\n0\r\n\r\n"),
+                ),
+            };
+            connection.send(format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n{body}"));
+        });
+        let config = limited(&origin, 1)
+            .cache("memory = \"256MiB\"")
+            .set("limits", "stream_window = \"64MiB\"");
+        let forebay = Forebay::start(&config);
+        let mut slow = forebay.client();
+        slow.send_request("GET", "/large", &[], "");
+        let mut response = slow.read_head();
+        assert_eq!(forebay.get("/small").text(), "xxx");
+        slow.read_rest(&mut response).unwrap();
+        assert_eq!(response.body.len(), BYTES);
+        assert!(response.body.iter().all(|&byte| byte == b'x'));
+        assert_eq!(slow.get("/small").text(), "xxx");
+    }
+}
+
+#[test]
+fn a_client_that_reads_slowly_what_is_compressed_does_not_hold_the_place() {
+    let mut seed = 1_u32;
+    let noise = std::iter::repeat_with(|| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        char::from(b'0' + (seed >> 27) as u8)
+    });
+    let noise: String = noise.take(24 << 20).collect();
+    let sent = noise.clone();
+    let origin = Origin::start(move |request, connection| {
+        let large = request.target == "/large";
+        let body = if large { &sent[..] } else { "xxx" };
+        connection.send(reply(200, &["Content-Type: text/plain"], body));
+    });
+    let config = limited(&origin, 1)
+        .set("site.app", "pool = \"app\"")
+        .set("site.app", "compress = [\"gzip\"]")
+        .cache("memory = \"256MiB\"")
+        .set("limits", "stream_window = \"64MiB\"");
+    let forebay = Forebay::start(&config);
+    let mut slow = forebay.client();
+    slow.send_request("GET", "/large", &["Accept-Encoding: gzip"], "");
+    let mut response = slow.read_head();
+    assert_eq!(response.field("content-encoding"), Some("gzip"));
+    assert_eq!(forebay.get("/small").text(), "xxx");
+    slow.read_rest(&mut response).unwrap();
+    assert!(plain(&response) == noise);
+}
+
+#[test]
+fn a_slow_upload_does_not_hold_the_place_if_bodies_are_kept() {
+    let origin = Origin::start(|request, connection| {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        connection.send(reply(200, &[], &body));
+    });
+    let keeping = "max_connections = 1\nbuffer_requests = true";
+    let forebay = Forebay::start(&Config::to(&origin).set("pool.app", keeping));
+    for framing in ["Content-Length: 10", "Transfer-Encoding: chunked"] {
+        let mut slow = forebay.client();
+        let head =
+            format!("POST / HTTP/1.1\r\nHost: a\r\n{framing}\r\nExpect: 100-continue\r\n\r\n");
+        slow.send(&head);
+        assert_eq!(slow.read_any_head().status, 100);
+        let chunked = framing.starts_with('T');
+        slow.send(if chunked { "5\r\n01234\r\n" } else { "01234" });
+        assert_eq!(forebay.get("/").status, 200);
+        slow.send(if chunked {
+            "5\r\n56789\r\n0\r\n\r\n"
+        } else {
+            "56789"
+        });
+        assert_eq!(slow.read().text(), "0123456789", "{framing}");
+        assert_eq!(origin.last().field("content-length"), Some("10"));
     }
 }
 

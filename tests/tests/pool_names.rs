@@ -92,6 +92,12 @@ fn service_is_the_servers_that_its_records_name() {
         names
     };
     assert_eq!(names(), ["a", "b"], "the spare one waits until they fail");
+    dns.set(
+        "_http._tcp.app.internal",
+        1,
+        &[to(20, &a), to(10, &b), to(10, &spare)],
+    );
+    eventually(|| names() == ["b", "spare"]);
     dns.set("_http._tcp.app.internal", 1, &[to(10, &b)]);
     eventually(|| names() == ["b"]);
     dns.set("_http._tcp.app.internal", 1, &[to(10, &spare)]);

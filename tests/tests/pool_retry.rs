@@ -37,6 +37,24 @@ fn what_may_have_been_done_is_not_done_twice() {
 }
 
 #[test]
+fn a_body_that_was_kept_goes_to_another_server() {
+    let good = Origin::start(|request, connection| {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        connection.send(reply(200, &[], &body));
+    });
+    let closing = closing();
+    let config = pool(&[&closing, &good]).set("pool.app", "buffer_requests = true");
+    let forebay = Forebay::start(&config);
+    // More than is kept in memory.
+    let body = "0123456789".repeat(20_000);
+    for n in 0..3 {
+        let response = forebay.exchange("PUT", &format!("/{n}"), &[], &body);
+        assert!(response.status == 200 && response.text() == body);
+    }
+    assert_eq!((closing.count(), good.count()), (1, 3));
+}
+
+#[test]
 fn no_idempotent_request_fails_as_long_as_one_server_lives() {
     let mut origins: Vec<Origin> = (0..4)
         .map(|_| {

@@ -88,6 +88,33 @@ fn certificate_that_nobody_signed_is_refused_unless_that_is_said() {
 }
 
 #[test]
+fn origin_is_shown_the_certificate_of_the_pool() {
+    let directory = tempfile::tempdir().unwrap();
+    let (certificate, key) = self_signed(directory.path(), &["forebay.example"]);
+    let own = tempfile::tempdir().unwrap();
+    let site = Site::with(&SiteConfig {
+        server: format!(
+            "ssl_verify_client on; ssl_client_certificate {}; location / {{ return 200 \"$ssl_client_s_dn\"; }}",
+            certificate.display()
+        ),
+        tls: Some(self_signed(own.path(), &["shop.example"])),
+        ..SiteConfig::default()
+    });
+    let config = Config::new(&[&format!("127.0.0.1:{}", site.tls_port())])
+        .set("pool.app.tls", "verify = false")
+        .set("pool.app.tls", "name = \"shop.example\"");
+    assert_eq!(
+        Forebay::start(&config).get("/").status,
+        400,
+        "none is shown"
+    );
+    let shown = config
+        .set("pool.app.tls", &format!("certificate = {certificate:?}"))
+        .set("pool.app.tls", &format!("key = {key:?}"));
+    assert_eq!(Forebay::start(&shown).get("/").status, 200);
+}
+
+#[test]
 fn bodies_of_any_size_pass_through_tls_both_ways() {
     let directory = tempfile::tempdir().unwrap();
     let (certificate, key) = self_signed(directory.path(), &["shop.example"]);

@@ -68,6 +68,23 @@ fn behind_a_trusted_proxy_the_client_is_whom_it_names() {
 }
 
 #[test]
+fn who_has_no_address_is_in_no_network_that_is_allowed() {
+    let origin = ok();
+    let directory = tempfile::tempdir().unwrap();
+    let listen = format!("unix:{}", directory.path().join("socket").display());
+    let config = Config::to(&origin).listen(&[&listen]).append(
+        "[site.a]\npool = \"app\"\nallow = [\"10.0.0.0/8\"]\n\
+         [[site.a.path]]\nmatch = \"/open\"\nallow = []\ndeny = [\"192.0.2.0/24\"]\n",
+    );
+    let forebay = Forebay::start(&config);
+    assert_eq!(forebay.get("/").status, 403);
+    assert_eq!(forebay.get("/open").status, 200);
+    // Whoever may use the socket may say for whom.
+    let of = |who: &str| forebay.get_with("/", &[&format!("X-Forwarded-For: {who}")]);
+    assert_eq!((of("10.0.0.1").status, of("11.0.0.1").status), (200, 403));
+}
+
+#[test]
 fn a_name_and_a_password_are_needed_also_for_what_is_cached() {
     let origin = ok();
     let directory = tempfile::tempdir().unwrap();
@@ -135,6 +152,28 @@ fn a_rate_is_kept_and_says_when_to_come_again() {
     forebay.write_config(&format!("{text}# changed\n"));
     assert!(forebay.admin("POST", "/reload").status < 300);
     assert_eq!(forebay.get("/slow").status, 429);
+}
+
+#[test]
+fn a_rate_of_the_site_is_one_for_all_of_its_paths() {
+    let origin = ok();
+    let forebay = with_site(
+        &origin,
+        "request_rate = \"2/h\"\n\
+         [[site.a.path]]\nmatch = \"/a\"\ndefault_ttl = \"1m\"\n\
+         [[site.a.path]]\nmatch = \"/b\"\ndefault_ttl = \"1m\"\n\
+         [[site.a.path]]\nmatch = \"/own\"\nrequest_rate = \"2/h\"\n\
+         [[site.a.path]]\nmatch = \"/free\"\nrequest_rate = \"off\"\n",
+    );
+    let mut client = forebay.client();
+    assert_eq!([client.get("/a").status, client.get("/b").status], [200; 2]);
+    for path in ["/a", "/b", "/"] {
+        assert_eq!(client.get(path).status, 429, "{path}");
+    }
+    for status in [200, 200, 429] {
+        assert_eq!(client.get("/own").status, status);
+        assert_eq!(client.get("/free").status, 200);
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::process::Command;
 use forebay_tests::stream::Stream;
 use forebay_tests::{Address, Forebay, SessionClient};
 
+use crate::common::eventually;
 use crate::session_keep::store;
 
 /// A store in memory alone, with these settings.
@@ -60,6 +61,26 @@ fn every_protocol_is_told_by_its_first_bytes_on_one_address() {
     assert_eq!(say(tyrant_get, 6), b"\0\0\0\0\x01v");
     let http = say(b"GET /k HTTP/1.1\r\nHost: x\r\n\r\n", 15);
     assert_eq!(http, b"HTTP/1.1 200 OK");
+}
+
+#[test]
+fn sockets_are_for_the_group_unless_the_file_says_who_may_connect() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let forebay = Forebay::start_text(&format!(
+        "[session.cart]\naddress = {:?}\n\
+         [session.web]\naddress = [\"127.0.0.1:0\", {:?}]\nsocket_mode = \"0606\"\n",
+        format!("unix:{}", path("cart.sock").display()),
+        format!("unix:{}", path("web.sock").display()),
+    ));
+    for (name, expected) in [("cart.sock", 0o660), ("web.sock", 0o606)] {
+        let mode = std::fs::metadata(path(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, expected, "{name}");
+        let mut client = SessionClient::connect(&Address::Unix(path(name)));
+        assert_eq!(client.set("a", "1", 0), "STORED");
+    }
+    drop(forebay);
 }
 
 #[test]
@@ -134,6 +155,63 @@ fn reload_leaves_the_stores_as_they_are_and_says_so() {
     client.set("a", "1", 0);
     forebay.write_config(&text.replace("16MiB", "32MiB"));
     let answer = forebay.admin_json("POST", "/api/v1/reload", "{}").text();
-    assert!(answer.contains("change with the next start"), "{answer}");
+    assert!(answer.contains("[session.web] takes a restart"), "{answer}");
+    // It is not forgotten either that it waits.
+    let again = forebay.admin_json("POST", "/api/v1/reload", "{}").text();
+    assert_eq!(again, answer);
     assert_eq!(client.get("a").unwrap(), "1");
+}
+
+#[test]
+fn quota_refuses_new_values_and_lets_everything_else_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let forebay = Forebay::start_text(&store(&directory, "quota = \"1MiB\""));
+    let mut client = forebay.session();
+    assert_eq!(client.set("kept", "x", 0), "STORED");
+    let value = "v".repeat(60_000);
+    let mut number = 0;
+    // It is looked at four times a second.
+    eventually(|| {
+        number += 1;
+        client.set(&format!("k{number}"), &value, 0) == "SERVER_ERROR out of memory storing object"
+    });
+    assert!(number > 16, "{number} values");
+    assert_eq!(client.get("kept").as_deref(), Some("x"));
+    assert_eq!(client.ask("touch kept 1000"), "TOUCHED");
+    for number in 1..number {
+        assert_eq!(client.ask(&format!("delete k{number}")), "DELETED");
+    }
+    eventually(|| client.set("again", "x", 0) == "STORED");
+}
+
+#[test]
+fn full_store_that_evicts_takes_every_value_and_gives_up_what_nobody_read() {
+    let forebay = Forebay::start_text(
+        "[session.web]\naddress = \"127.0.0.1:0\"\nmemory = \"1MiB\"\nfull = \"evict\"\n\
+         max_item = \"64KiB\"\n",
+    );
+    let mut client = forebay.session();
+    assert_eq!(client.set("read", "x", 0), "STORED");
+    let value = "v".repeat(30_000);
+    for number in 0..100 {
+        assert_eq!(client.set(&format!("k{number}"), &value, 0), "STORED");
+        assert_eq!(client.get("read").as_deref(), Some("x"), "{number}");
+    }
+    assert_eq!(client.get("k99"), Some(value));
+    assert_eq!(client.get("k0"), None);
+    assert!(client.stat("evictions") > 50);
+}
+
+#[test]
+fn connection_that_says_nothing_is_closed_and_one_that_does_stays() {
+    let forebay = in_memory("idle_timeout = \"1s\"");
+    let (mut idle, mut busy) = (forebay.session(), forebay.session());
+    assert_eq!(idle.set("a", "1", 0), "STORED");
+    let ended = std::thread::spawn(move || idle.is_ended());
+    eventually(|| {
+        assert_eq!(busy.get("a").as_deref(), Some("1"));
+        ended.is_finished()
+    });
+    assert!(ended.join().unwrap());
+    assert_eq!(busy.get("a").as_deref(), Some("1"));
 }

@@ -1,6 +1,7 @@
 //! `forebay session` on a store of Forebay's own.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
 use forebay_tests::{Forebay, program};
@@ -9,10 +10,15 @@ use crate::session_keep::store;
 
 /// Runs an order on the first store; says how it ended and what it printed.
 fn order(forebay: &Forebay, arguments: &[&str], input: &str) -> (i32, String) {
+    order_on(&forebay.sessions[0].1.to_string(), arguments, input)
+}
+
+/// The same on the store at an address.
+fn order_on(address: &str, arguments: &[&str], input: &str) -> (i32, String) {
     let mut child = Command::new(program::path())
         .arg("session")
         .args(arguments)
-        .args(["--address", &forebay.sessions[0].1.to_string()])
+        .args(["--address", address])
         .env_remove("FOREBAY_SESSION")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -67,6 +73,40 @@ fn export_of_one_store_fills_another() {
     let left = client.read_until("\r\n").unwrap();
     let left: u32 = left.trim().strip_prefix("HD t").unwrap().parse().unwrap();
     assert!((900..=1000).contains(&left), "{left} seconds are left");
+}
+
+/// A store of two items, of which it cannot read one.
+fn half_broken() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        for line in lines {
+            let answer = match line.unwrap().split_whitespace().nth(1) {
+                Some("metadump") => "key=good exp=-1\nkey=broken exp=-1\nEND\r\n",
+                Some("good") => "VA 1 f0 t-1 s1 c1 l0 h0\r\nx\r\n",
+                _ => "SERVER_ERROR the value cannot be read\r\n",
+            };
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    address
+}
+
+#[test]
+fn export_names_what_cannot_be_read_and_brings_the_rest() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("sessions.fbs");
+    let file = file.to_str().unwrap();
+    let (status, said) = order_on(&half_broken(), &["export", file], "");
+    assert_eq!(status, 1, "{said}");
+    let named = "`broken` could not be read: the value cannot be read";
+    assert!(said.contains(named), "{said}");
+    let to = Forebay::start_text(&store(&directory, ""));
+    let (status, said) = order(&to, &["import", file], "");
+    assert_eq!(status, 0, "{said}");
+    assert_eq!(to.session().get("good").unwrap(), "x");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Stores of sessions when something goes wrong: the disk, the directory, the clients.
 
-use forebay_tests::{Fault, Forebay, Strace};
+use forebay_tests::{Fault, Forebay, SessionClient, Strace};
 
 use crate::common::eventually;
 use crate::session_keep::store;
@@ -8,24 +8,32 @@ use crate::session_keep::store;
 /// How the log is written.
 const WRITES: &str = "pwrite64";
 
+/// Stores an item, lets the disk take no more until the result is dropped, and stores another, which
+/// the log has to keep in memory. `None`: there is no strace here.
+fn fill_disk(forebay: &Forebay, client: &mut SessionClient) -> Option<Strace> {
+    client.set("before", "x", 0);
+    let disk = Strace::attach(forebay, "wal", WRITES, Fault::Fails("ENOSPC", 1))?;
+    assert_eq!(client.set("during", "x", 0), "STORED");
+    forebay.wait_for_metric("forebay_session_log_failing", 1.0);
+    Some(disk)
+}
+
 #[test]
 fn full_disk_refuses_writes_keeps_reads_and_loses_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let text = store(&directory, "");
     let mut forebay = Forebay::start_text(&text);
     let mut client = forebay.session();
-    client.set("before", "x", 0);
-    let Some(disk) = Strace::attach(&forebay, "wal", WRITES, Fault::Fails("ENOSPC", 1)) else {
+    let Some(disk) = fill_disk(&forebay, &mut client) else {
         return;
     };
-    assert_eq!(client.set("during", "x", 0), "STORED");
-    forebay.wait_for_metric("forebay_session_log_failing", 1.0);
     let refused = client.set("refused", "x", 0);
     assert!(
         refused.starts_with("SERVER_ERROR the log cannot be written"),
         "{refused}"
     );
     assert_eq!(client.ask("delete before"), refused);
+    assert_eq!(client.ask("gat 100 before"), refused);
     assert_eq!(client.get("before").unwrap(), "x");
     assert_eq!(client.get("during").unwrap(), "x");
     assert_eq!(client.get("refused"), None);
@@ -38,6 +46,33 @@ fn full_disk_refuses_writes_keeps_reads_and_loses_nothing() {
     for key in ["before", "during", "after"] {
         assert_eq!(client.get(key).as_deref(), Some("x"), "{key}");
     }
+}
+
+#[test]
+fn flush_that_cannot_be_kept_is_not_acknowledged_and_flushes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let forebay = Forebay::start_text(&store(&directory, ""));
+    let mut client = forebay.session();
+    let Some(disk) = fill_disk(&forebay, &mut client) else {
+        return;
+    };
+    let tyrant_vanish: &[u8] = b"\xc8\x72";
+    let binary_flush = [&[0x80, 0x08][..], &[0; 22]].concat();
+    let flush_all: [&[u8]; 2] = [b"flush_all\r\n", b"flush_all noreply\r\n"];
+    for command in flush_all
+        .into_iter()
+        .chain([&binary_flush[..], tyrant_vanish])
+    {
+        let mut client = forebay.session();
+        client.send(command);
+        assert!(client.is_ended(), "{command:?} was acknowledged");
+    }
+    assert_eq!(client.get("before").as_deref(), Some("x"));
+    drop(disk);
+    eventually(|| forebay.metric("forebay_session_log_failing") == Some(0.0));
+    assert_eq!(client.get("during").as_deref(), Some("x"));
+    assert_eq!(client.ask("flush_all"), "OK");
+    assert_eq!(client.get("before"), None);
 }
 
 #[test]

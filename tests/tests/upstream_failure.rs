@@ -1,9 +1,13 @@
 //! Origins that are gone, silent, slow or full: the next one, or the right
 //! status (502, 503, 504).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use forebay_tests::{Client, Config, Event, Forebay, Origin, reply};
+use forebay_tests::{Client, Config, DEADLINE, Event, Forebay, Origin, Response, reply};
+
+use crate::common::eventually_within;
 
 /// A loopback port where nobody listens. Bound without listening for as long
 /// as it lives, so that nothing else of this machine takes it.
@@ -103,6 +107,40 @@ fn missing_unix_socket_is_502() {
     let forebay = Forebay::start(&Config::new(&["unix:/nonexistent/app.sock"]));
     let response = forebay.get("/");
     assert!(matches!(response.status, 502 | 503), "{response:?}");
+}
+
+#[test]
+fn origins_that_hang_do_not_keep_everybody_waiting() {
+    let well = Arc::new(AtomicBool::new(false));
+    let origins = [(), ()].map(|()| {
+        let well = Arc::clone(&well);
+        Origin::start(move |_, connection| {
+            if well.load(Relaxed) {
+                connection.send(reply(200, &[], "well"));
+            } else {
+                connection.read_to_end();
+                connection.close();
+            }
+        })
+    });
+    let servers = origins.each_ref().map(Origin::server);
+    let config = Config::new(&[&servers[0], &servers[1]])
+        .set("pool.app", "response_head_timeout = \"300ms\"");
+    let forebay = Forebay::start(&config);
+    let told = |response: &Response| {
+        let status = response.field("Cache-Status").unwrap_or_default();
+        status.contains("no server of the pool takes requests")
+    };
+    eventually_within(DEADLINE, || {
+        let response = forebay.get("/silent");
+        assert!(matches!(response.status, 503 | 504), "{response:?}");
+        response.status == 503 && told(&response)
+    });
+    well.store(true, Relaxed);
+    eventually_within(DEADLINE, || forebay.get("/silent").status == 200);
+    for n in 0..4 {
+        assert_eq!(forebay.get(&format!("/{n}")).text(), "well");
+    }
 }
 
 #[test]

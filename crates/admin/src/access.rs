@@ -8,8 +8,10 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use forebay_http::bearer;
+use parking_lot::RwLock;
 
 /// Where the administration is served.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +100,42 @@ impl From<SocketAddr> for Access {
             listen: vec![Address::Tcp(address)],
             ..Self::default()
         }
+    }
+}
+
+/// [`Access`] that may be changed while it is in force; clones are the same one.
+#[derive(Clone, Debug, Default)]
+pub struct Doors(Arc<RwLock<Arc<Access>>>);
+
+impl Doors {
+    /// From now on the tokens and names of `wanted` hold; the addresses stay as they are. False:
+    /// the tokens stay as well, because `wanted` has none and listens elsewhere. What is meant for a
+    /// Unix socket, or to be closed, would be open to everybody on this machine.
+    pub fn admit(&self, wanted: Access) -> bool {
+        let mut access = self.0.write();
+        let opens =
+            wanted.tokens.is_empty() && !access.tokens.is_empty() && wanted.listen != access.listen;
+        let tokens = match opens {
+            true => access.tokens.clone(),
+            false => wanted.tokens,
+        };
+        *access = Arc::new(Access {
+            listen: access.listen.clone(),
+            tokens,
+            names: wanted.names,
+        });
+        !opens
+    }
+
+    /// What holds now.
+    pub(crate) fn now(&self) -> Arc<Access> {
+        Arc::clone(&self.0.read())
+    }
+}
+
+impl<T: Into<Access>> From<T> for Doors {
+    fn from(access: T) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(access.into()))))
     }
 }
 
@@ -209,6 +247,27 @@ mod tests {
             ask(&none, Peer::Remote, Some("Bearer "), Role::Read),
             Err(Denied::NoTokens)
         );
+    }
+
+    #[test]
+    fn what_moves_away_without_tokens_does_not_open_what_stays_behind() {
+        let tcp: Vec<Address> = vec!["127.0.0.1:8081".parse().unwrap()];
+        let socket: Vec<Address> = vec!["unix:/run/admin.sock".parse().unwrap()];
+        let wanted = |listen: &[Address], tokens| Access {
+            listen: listen.to_vec(),
+            ..access(tokens)
+        };
+        let doors = Doors::from(wanted(&tcp, &[(Role::Admin, "secret")]));
+        let local = || ask(&doors.now(), Peer::Loopback, None, Role::Admin);
+        for elsewhere in [&socket[..], &[]] {
+            assert!(!doors.admit(wanted(elsewhere, &[])));
+            assert!(local().is_err());
+        }
+        // At the same address it is the operator's own word; so are other tokens.
+        assert!(doors.admit(wanted(&socket, &[(Role::Admin, "other")])));
+        assert!(local().is_err());
+        assert!(doors.admit(wanted(&tcp, &[])));
+        assert_eq!(local(), Ok(()));
     }
 
     #[test]

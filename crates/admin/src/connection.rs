@@ -100,7 +100,7 @@ impl Server {
         peer: Peer,
     ) -> Result<Task, End> {
         let behind = read_head(stream, head).await?;
-        request::check(head, &self.access.names)?;
+        request::check(head, &self.doors.now().names)?;
         let (path, query) = split(&head.target);
         if let Some(answer) = embedded(&head.method, path) {
             return Ok(Task::Ready(answer));
@@ -160,12 +160,12 @@ impl Server {
 
     fn allow(&self, head: &RequestHead, peer: Peer, role: Option<Role>) -> Result<(), Answer> {
         let authorization = head.fields.all(FieldId::Authorization);
-        match (role, peer, self.access.tokens.is_empty()) {
+        let access = self.doors.now();
+        match (role, peer, access.tokens.is_empty()) {
             // Beyond this machine there is nothing at all without tokens.
             (None, Peer::Remote, true) => Err(denied(Denied::NoTokens, Role::Read)),
             (None, _, _) => Ok(()),
-            (Some(role), _, _) => self
-                .access
+            (Some(role), _, _) => access
                 .check(peer, authorization, role)
                 .map_err(|why| denied(why, role)),
         }

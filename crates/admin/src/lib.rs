@@ -33,6 +33,6 @@ mod schema;
 mod server;
 mod waiting;
 
-pub use access::{Access, Address, Role, Token};
+pub use access::{Access, Address, Doors, Role, Token};
 pub use control::Control;
 pub use server::{Admin, start};

@@ -3,7 +3,7 @@
 //! One thread with a single-threaded runtime; what asks [`Control`] runs beside
 //! it. An [`Admin`] lives as long as its addresses are served.
 
-use crate::access::{Access, Address, Denied, Role};
+use crate::access::{Address, Denied, Doors, Role};
 use crate::answer::Answer;
 use crate::api::figures;
 use crate::connection::denied;
@@ -39,21 +39,22 @@ pub struct Admin {
 }
 
 /// Serves the administration on a thread of its own: at one address, or as
-/// [`Access`] says. Port 0 takes any free port; see [`Admin::addresses`].
+/// [`Access`](crate::Access) says, which [`Doors`] may change. Port 0 takes any free port; see [`Admin::addresses`].
 ///
 /// A Unix socket's file that nobody listens on is replaced, and the file
 /// removed at the end; its mode is 0660.
 ///
 /// # Errors
 /// An address cannot be listened on, or the thread not be started.
-pub fn start(access: impl Into<Access>, control: Arc<dyn Control>) -> io::Result<Admin> {
-    let access: Access = access.into();
+pub fn start(access: impl Into<Doors>, control: Arc<dyn Control>) -> io::Result<Admin> {
+    let doors: Doors = access.into();
     let runtime = Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(CONNECTIONS + FOLLOWERS)
         .build()?;
     let (listeners, addresses): (Vec<Listener>, Vec<Address>) = {
         let _context = runtime.enter();
+        let access = doors.now();
         let bound = access.listen.iter().map(|address| {
             Listener::bind(address)
                 .map_err(|error| io::Error::new(error.kind(), format!("{address}: {error}")))
@@ -63,7 +64,7 @@ pub fn start(access: impl Into<Access>, control: Arc<dyn Control>) -> io::Result
     let (stop, stopped) = oneshot::channel();
     let thread = std::thread::Builder::new()
         .name("admin".into())
-        .spawn(move || run(runtime, listeners, access, control, stopped))?;
+        .spawn(move || run(runtime, listeners, doors, control, stopped))?;
     Ok(Admin {
         addresses,
         stop: Some(stop),
@@ -101,7 +102,7 @@ impl Drop for Admin {
 
 /// What all connections share.
 pub(crate) struct Server {
-    pub(crate) access: Access,
+    pub(crate) doors: Doors,
     pub(crate) control: Arc<dyn Control>,
     pub(crate) history: Arc<History>,
     slots: Arc<Semaphore>,
@@ -116,13 +117,13 @@ pub(crate) struct Server {
 fn run(
     runtime: Runtime,
     listeners: Vec<Listener>,
-    access: Access,
+    doors: Doors,
     control: Arc<dyn Control>,
     stopped: oneshot::Receiver<()>,
 ) {
     let (stop_all, stopping) = watch::channel(false);
     let server = Arc::new(Server {
-        access,
+        doors,
         control,
         history: Arc::default(),
         slots: Arc::new(Semaphore::new(CONNECTIONS)),
@@ -169,7 +170,7 @@ async fn accept(listener: Listener, server: Arc<Server>) {
     loop {
         match listener.accept().await {
             // Nothing is said to other machines without tokens: they get no place either.
-            Ok(accepted) if server.access.is_closed_to(accepted.peer()) => {
+            Ok(accepted) if server.doors.now().is_closed_to(accepted.peer()) => {
                 accepted.refuse(&denied(Denied::NoTokens, Role::Read).to_bytes(false));
             }
             Ok(accepted) => match server.place().await {

@@ -14,7 +14,7 @@ pub trait Servers: Send + Sync {
     /// When there is no such pool.
     fn add(&self, pool: &str, address: &ServerAddress) -> Result<(), String>;
 
-    /// It gets no more requests; those under way go on.
+    /// It gets no more requests, not even of users that are bound to it; those under way go on.
     fn drain(&self, pool: &str, address: &ServerAddress);
 
     /// It is no server of the pool any more; idle connections to it are closed.

@@ -1,4 +1,4 @@
-//! One fetch per key at a time, and those who wait for it.
+//! One fetch at a time for each variant of a key that is known, and those who wait for it.
 //!
 //! ```text
 //!  Lead ──land(Stored | NotShared | Failed)──▶ waiters wake at once
@@ -7,6 +7,9 @@
 //!
 //! A flight lasts from the miss to the response's head; the body is then
 //! followed through the object.
+//!
+//! Before anything is stored under a key nobody knows what its responses vary by, and all who ask
+//! wait for the first. Where that is known, those wait together who will get the same variant.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -38,6 +41,8 @@ pub enum Landing {
 
 #[derive(Debug)]
 pub(crate) struct Flight {
+    /// The variant that is fetched, as far as it can be told.
+    pub(crate) group: u32,
     state: Mutex<State>,
     waiters: AtomicUsize,
     /// The key was invalidated while it was fetched: the response may be older than that.
@@ -51,8 +56,9 @@ enum State {
 }
 
 impl Flight {
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(group: u32) -> Arc<Self> {
         Arc::new(Self {
+            group,
             state: Mutex::new(State::Open(Vec::new())),
             waiters: AtomicUsize::new(0),
             invalidated: AtomicBool::new(false),

@@ -242,6 +242,14 @@ pub fn assess(arrival: &Arrival<'_>) -> Result<Terms, Refusal> {
     }
 }
 
+/// The terms of a response whether it may be stored or not: for one that is used once.
+pub fn of(arrival: &Arrival<'_>) -> Terms {
+    let fields = &arrival.response.fields;
+    let (directives, is_targeted) = directives(fields, arrival.policy, arrival.device);
+    let lifetime = stated_lifetime(fields, &directives, is_targeted, arrival.response_ms);
+    terms(arrival, &directives, lifetime)
+}
+
 /// The directives in force: those of the first valid targeted field (RFC 9213
 /// section 2.1), else of Cache-Control.
 fn directives(fields: &Fields, policy: &Policy, device: &str) -> (ResponseDirectives, bool) {
@@ -263,6 +271,25 @@ fn directives(fields: &Fields, policy: &Policy, device: &str) -> (ResponseDirect
         ResponseDirectives::parse(fields.all(FieldId::CacheControl)),
         false,
     )
+}
+
+/// Fields that `private` and `no-cache` name, which a shared cache does not keep (RFC 9111 sections
+/// 5.2.2.4 and 5.2.2.7): of the directives in force, and of `Cache-Control`, whoever wrote which.
+pub fn withheld(fields: &Fields, policy: &Policy, device: &str) -> Vec<Box<str>> {
+    let mut names = Vec::new();
+    let mut add = |directives: ResponseDirectives| {
+        for scope in [directives.private, directives.no_cache] {
+            if let Scope::Fields(fields) = scope {
+                names.extend(fields);
+            }
+        }
+    };
+    let (in_force, is_targeted) = directives(fields, policy, device);
+    add(in_force);
+    if is_targeted {
+        add(ResponseDirectives::parse(fields.all(FieldId::CacheControl)));
+    }
+    names
 }
 
 /// What forbids storing; `stated`: the response states its freshness.

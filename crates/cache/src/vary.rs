@@ -89,12 +89,25 @@ impl Selector {
 
     /// A number that two selectors hardly share; never 0. The same in every process.
     pub(crate) fn fingerprint(&self) -> u32 {
+        self.fingerprint_with(&self.values)
+    }
+
+    /// That of the response which this request selects, if it varies by the same fields.
+    pub(crate) fn fingerprint_for(&self, request: &Fields, policy: &Policy) -> u32 {
+        SCRATCH.with_borrow_mut(|values| {
+            values.clear();
+            normal_values(&self.names, request, policy, values);
+            self.fingerprint_with(values)
+        })
+    }
+
+    fn fingerprint_with(&self, values: &[u8]) -> u32 {
         let mut hasher = RapidHasher::new(0);
         for name in self.names() {
             hasher.write(name);
             hasher.write_u8(0);
         }
-        hasher.write(&self.values);
+        hasher.write(values);
         (hasher.finish() as u32).max(1)
     }
 

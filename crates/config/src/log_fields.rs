@@ -5,14 +5,21 @@
 //! configuration is read; the writer walks the pieces.
 
 use crate::nearest::nearest;
+use crate::words::is_token;
 
 /// One thing known about an exchange when it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogField {
-    /// The client's IP address.
+    /// The client's IP address; behind trusted proxies that of whom they speak for.
     Client,
-    /// The client's port.
+    /// The peer's IP address: the client's, or that of the proxy before us.
+    Peer,
+    /// The peer's port.
     ClientPort,
+    /// Who was let in by name and password.
+    User,
+    /// What the client came by: `http`, or `https` where a trusted proxy says so.
+    Scheme,
     /// RFC 3339 with milliseconds, in UTC: `2026-11-21T20:00:00.123Z`.
     Time,
     /// `21/Nov/2026:20:00:00 +0000`
@@ -86,8 +93,31 @@ const fn number(field: LogField, name: &'static str, doc: &'static str) -> Field
 
 /// Every field; `{name}` in a template.
 pub const ALL: &[FieldRow] = &[
-    text(LogField::Client, "client", "The client's IP address."),
-    number(LogField::ClientPort, "client_port", "The client's port."),
+    text(
+        LogField::Client,
+        "client",
+        "The client's IP address; where `server.trusted_proxies` has the peer's, that of whom it speaks for.",
+    ),
+    text(
+        LogField::Peer,
+        "peer",
+        "The IP address of the other end of the connection: the client's or a proxy's.",
+    ),
+    number(
+        LogField::ClientPort,
+        "client_port",
+        "The port of the other end of the connection.",
+    ),
+    text(
+        LogField::User,
+        "user",
+        "Who was let in by name and password, or `-`.",
+    ),
+    text(
+        LogField::Scheme,
+        "scheme",
+        "`http`, or `https` where a trusted proxy says that the client came by it.",
+    ),
     text(
         LogField::Time,
         "time",
@@ -162,7 +192,7 @@ pub const ALL: &[FieldRow] = &[
 ];
 
 /// `log.format = "combined"`, as a template.
-pub const COMBINED: &str = "{client} - - [{time_local}] \"{request_line}\" {status} {bytes} \"{referer}\" \"{user_agent}\"";
+pub const COMBINED: &str = "{client} - {user} [{time_local}] \"{request_line}\" {status} {bytes} \"{referer}\" \"{user_agent}\"";
 
 /// The fields of a line of `log.format = "json"`, in their order.
 pub const JSON: &[LogField] = &[
@@ -199,7 +229,12 @@ pub enum Piece {
     Text(String),
     /// Replaced by what is known of the exchange.
     Field(LogField),
+    /// Replaced by a field of the request, of this name in lower case.
+    Header(String),
 }
+
+/// What stands before the name of a field of the request.
+const HEADER: &str = "header.";
 
 /// What is wrong with a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -243,11 +278,11 @@ pub fn parse_template(template: &str) -> Result<Vec<Piece>, TemplateError> {
             at += 2;
             continue;
         }
-        let (field, length) = field(rest, at)?;
+        let (piece, length) = piece(rest, at)?;
         if !text.is_empty() {
             pieces.push(Piece::Text(std::mem::take(&mut text)));
         }
-        pieces.push(Piece::Field(field));
+        pieces.push(piece);
         at += length;
     }
     text.push_str(&template[at..]);
@@ -257,8 +292,8 @@ pub fn parse_template(template: &str) -> Result<Vec<Piece>, TemplateError> {
     Ok(pieces)
 }
 
-/// The field that `rest` begins with, and the length of its name with both braces.
-fn field(rest: &str, offset: usize) -> Result<(LogField, usize), TemplateError> {
+/// What `rest` begins with, and the length of its name with both braces.
+fn piece(rest: &str, offset: usize) -> Result<(Piece, usize), TemplateError> {
     let error = |length, message: String, nearest| TemplateError {
         offset,
         length,
@@ -274,8 +309,11 @@ fn field(rest: &str, offset: usize) -> Result<(LogField, usize), TemplateError> 
         return Err(error(1, message.into(), None));
     };
     let name = &rest[1..end];
+    if let Some(header) = name.strip_prefix(HEADER).filter(|name| is_token(name)) {
+        return Ok((Piece::Header(header.to_ascii_lowercase()), end + 1));
+    }
     match ALL.iter().find(|row| row.name == name) {
-        Some(row) => Ok((row.field, end + 1)),
+        Some(row) => Ok((Piece::Field(row.field), end + 1)),
         None => {
             let nearest = nearest(name, ALL.iter().map(|row| row.name));
             let message = format!("unknown log field `{{{name}}}`");
@@ -313,6 +351,18 @@ mod tests {
             let pieces = parse_template(&format!("{{{}}}", entry.name)).unwrap();
             assert_eq!(pieces, [Piece::Field(entry.field)]);
         }
+    }
+
+    #[test]
+    fn a_field_of_the_request_is_named() {
+        let pieces = parse_template("{header.X-Id} {status}").unwrap();
+        let header = Piece::Header("x-id".into());
+        assert_eq!(
+            pieces,
+            [header, literal(" "), Piece::Field(LogField::Status)]
+        );
+        assert!(parse_template("{header.}").is_err());
+        assert!(parse_template("{header.a b}").is_err());
     }
 
     #[test]

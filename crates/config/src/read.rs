@@ -7,7 +7,7 @@ use toml_edit::{Item, Table};
 
 use crate::diagnostic::Diagnostic;
 use crate::draft::{
-    AppDraft, DiskDraft, Draft, ListenDraft, PathDraft, PoolDraft, SessionDraft, SiteDraft,
+    AppDraft, DiskDraft, Draft, ListenDraft, PathDraft, PoolDraft, SessionDraft, SiteDraft, Spanned,
 };
 use crate::nearest::nearest;
 use crate::part::{Part, key_span, keys, missing, named, owners, part, repeated, single};
@@ -15,7 +15,7 @@ use crate::reference::{
     ADMIN, APP, CACHE, DISK, LIMITS, LISTEN, LOG, PATH, POLICY, POOL, PURGE, SECTIONS, SERVER,
     SESSION, SITE, Section, TIMEOUTS, section, set, set_service,
 };
-use crate::settings::When;
+use crate::settings::{ListenAddress, SOCKET_MODE, When};
 use crate::template::{self, Groups};
 
 /// Reads the whole document over the defaults in `draft`.
@@ -142,6 +142,13 @@ fn listeners(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
                 if listen.proxy_protocol {
                     draft.introduced.push(address.value.clone());
                 }
+                match &address.value {
+                    _ if listen.socket_mode == SOCKET_MODE => {}
+                    ListenAddress::Unix(path) => {
+                        draft.socket_modes.insert(path.clone(), listen.socket_mode);
+                    }
+                    ListenAddress::Tcp(_) => out.push(no_socket(&address)),
+                }
                 draft.listen.push(address);
             }
             None if out.len() == before => {
@@ -154,6 +161,15 @@ fn listeners(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
             None => {}
         }
     }
+}
+
+/// Permissions were written where there is no file to have them.
+pub(crate) fn no_socket(address: &Spanned<ListenAddress>) -> Diagnostic {
+    let message = format!(
+        "`{}` is no file that a `socket_mode` could be of",
+        address.value
+    );
+    Diagnostic::error(address.span.clone(), message).expected("a `unix:` address")
 }
 
 fn pools(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {

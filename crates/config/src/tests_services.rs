@@ -39,7 +39,6 @@ hedge_after = "200ms"
 proxy_protocol = "v2"
 host = "App.Example"
 connect_timeout = "1s"
-join_tokens = ["compare"]
 eject = true
 sticky = {{ cookie = "S", learn = true }}
 tls = {{ certificate = "/c", key = "/k", name = "x.example" }}
@@ -90,6 +89,54 @@ interval = "1s"
 }
 
 #[test]
+fn what_has_no_effect_on_back_ends_that_join_is_refused() {
+    let joined =
+        |lines: &str| format!("{LISTEN}[pool.app]\njoin_tokens = [\"compare\"]\n{lines}\n");
+    assert_eq!(
+        settings(&joined("balance = \"latency\"")).pools["app"].join_tokens,
+        ["compare"]
+    );
+    for (lines, key) in [
+        ("tls = true", "tls"),
+        ("proxy_protocol = \"v1\"", "proxy_protocol"),
+        ("health = true", "health"),
+    ] {
+        let (shown, count) = refused(&joined(lines));
+        assert_eq!(count, 1, "{shown}");
+        assert!(shown.contains(&format!("`{key}` has no effect on back ends that join")));
+        assert!(shown.contains(&format!("leave `{key}` out")), "{shown}");
+        let mixed = accepted(&joined(&format!("{lines}\nservers = [\"a.example\"]")));
+        let warned = mixed
+            .warnings
+            .iter()
+            .any(|one| one.message.contains("has no effect"));
+        assert_eq!(warned, key != "health", "{key}");
+    }
+}
+
+#[test]
+fn what_belongs_to_another_choice_is_refused() {
+    for (lines, expected) in [
+        (
+            "[pool.a]\nservers = [\"a\"]\nhash_bound = \"125%\"",
+            "`hash_bound` says nothing without balance = \"hash\"",
+        ),
+        (
+            "[pool.a]\nservers = [\"a\"]\nhash_by = [\"url\"]",
+            "`hash_by` says nothing without balance = \"hash\"",
+        ),
+        (
+            "[app.a]\ncommand = \"a\"\nprotocol = \"scgi\"\nready = \"/up\"",
+            "`ready` says nothing where processes do not speak HTTP",
+        ),
+    ] {
+        let (shown, count) = refused(&format!("{LISTEN}{lines}\n"));
+        assert_eq!(count, 1, "{shown}");
+        assert!(shown.contains(expected), "{shown}");
+    }
+}
+
+#[test]
 fn servers_as_sections_and_short_forms() {
     let settings = settings(&format!(
         "{LISTEN}[pool.app]\nhealth = true\ntls = true\nsticky = true\n[[pool.app.servers]]\naddress = \"a\"\nweight = 2\n\
@@ -110,6 +157,37 @@ fn a_pool_of_https_servers_is_encrypted() {
     let pool = &settings.pools["a"];
     assert_eq!(pool.servers[0].address.to_string(), "a.example:443");
     assert!(pool.tls.is_some());
+}
+
+#[test]
+fn the_limit_of_a_pool_is_that_of_its_application() {
+    let settings = settings(&format!(
+        "{LISTEN}[app.shop]\ncommand = \"shop\"\ninstances = \"1..4\"\n[pool.shop]\nmax_connections = 2\n"
+    ));
+    assert_eq!(settings.apps["shop"].max_connections, Some(2));
+    assert_eq!(settings.pools["shop"].max_connections, Some(2));
+}
+
+#[test]
+fn a_number_of_processes_that_can_never_grow_is_a_warning() {
+    let warnings = |lines: &str| {
+        let text = format!("{LISTEN}[app.shop]\ncommand = \"shop\"\n{lines}\n");
+        accepted(&text).warnings
+    };
+    for lines in ["instances = \"1..4\"", "instances = \"0..2\""] {
+        let shown = format!("{:?}", warnings(lines));
+        assert!(shown.contains("never more than 1 of"), "{shown}");
+        assert!(shown.contains("max_connections = 5"), "{shown}");
+    }
+    for lines in [
+        "instances = 4",
+        "instances = \"0..1\"",
+        "instances = \"1..4\"\nmax_connections = 1",
+        "instances = \"1..4\"\n[pool.shop]\nmax_connections = 1",
+    ] {
+        let shown = format!("{:?}", warnings(lines));
+        assert!(!shown.contains("never more"), "{lines}: {shown}");
+    }
 }
 
 #[test]
@@ -137,6 +215,7 @@ pool = "php"
 "#
     ));
     let shop = &settings.apps["shop"];
+    assert_eq!(settings.pools["shop"].max_connections, Some(5));
     assert_eq!(shop.command, ["puma", "-b", "unix://{socket}", "-e", "a b"]);
     assert_eq!(shop.instances, (1, 10));
     assert_eq!(shop.memory, Some(512 << 20));
@@ -401,6 +480,16 @@ const OF_SITES: &[(&str, usize, &[&str])] = &[
         &["did you mean `{path}`?"],
     ),
     (
+        "root = \"/r\"\ntry_files = [\"{uri}\", \"/404.html\"]",
+        8,
+        &["only `{path}` and `{host}`", "write \"{path}\""],
+    ),
+    (
+        "root = \"/r\"\ntry_files = [\"/{query.page}\"]",
+        8,
+        &["only `{path}` and `{host}`"],
+    ),
+    (
         "root = \"/r\"\nprecompressed = [\"gz\"]",
         8,
         &["write \"gzip\""],
@@ -577,13 +666,15 @@ fn a_file_of_session_stores_alone_is_whole_and_every_setting_reaches_them() {
 address = "unix:/run/cart.sock"
 
 [session.web]
-address = ["127.0.0.1:11211", "127.0.0.1:11212"]
+address = ["127.0.0.1:11211", "unix:/run/web.sock"]
+socket_mode = "0600"
 path = "/var/lib/forebay/session"
 memory = "1GiB"
 durability = "always"
 full = "evict"
 quota = "10GiB"
 max_item = "8MiB"
+buffers = "16MiB"
 max_connections = 100
 idle_timeout = "1h"
 stalled_timeout = "10s"
@@ -597,16 +688,20 @@ client_ca = "/ca"
     let cart = &settings.sessions["cart"];
     assert_eq!(cart.durability, Durability::Never);
     assert_eq!(cart.full, Full::Refuse);
+    assert_eq!(cart.socket_mode, 0o660);
     let web = Session {
-        addresses: ["127.0.0.1:11211", "127.0.0.1:11212"]
-            .map(|address| ListenAddress::Tcp(address.parse().unwrap()))
-            .into(),
+        addresses: vec![
+            ListenAddress::Tcp("127.0.0.1:11211".parse().unwrap()),
+            ListenAddress::Unix("/run/web.sock".into()),
+        ],
+        socket_mode: 0o600,
         path: Some("/var/lib/forebay/session".into()),
         memory_bytes: 1 << 30,
         durability: Durability::Always,
         full: Full::Evict,
         quota_bytes: Some(10 << 30),
         max_item_bytes: 8 << 20,
+        buffers_bytes: 16 << 20,
         max_connections: 100,
         idle_timeout: Some(Duration::from_secs(3600)),
         stalled_timeout: Duration::from_secs(10),
@@ -630,4 +725,51 @@ fn a_store_with_a_path_keeps_everything_unless_it_is_told_otherwise() {
         (web.durability, web.full),
         (Durability::Interval, Full::Spill)
     );
+}
+
+#[test]
+fn permissions_of_sockets_are_octal_and_need_a_socket() {
+    let origin = "[pool.app]\nservers = [\"127.0.0.1:9000\"]\n";
+    let text = |address: &str, mode: &str| {
+        format!("[[listen]]\naddress = \"{address}\"\nsocket_mode = {mode}\n{origin}")
+    };
+    let found = settings(&text("unix:/run/a.sock", "\"0660\""));
+    assert_eq!(found.socket_mode("/run/a.sock".as_ref()), 0o660);
+    assert_eq!(found.socket_mode("/run/b.sock".as_ref()), 0o666);
+    for wrong in [
+        "\"0668\"", "\"1777\"", "\"66\"", "\"+660\"", "\"rw\"", "660",
+    ] {
+        let (shown, count) = refused(&text("unix:/run/a.sock", wrong));
+        assert_eq!(count, 1, "{shown}");
+        assert!(shown.contains("such as \"0660\""), "{shown}");
+    }
+    let store = "[session.web]\naddress = \"127.0.0.1:0\"\nsocket_mode = \"0600\"\n";
+    for text in [text("127.0.0.1:80", "\"0660\""), store.to_owned()] {
+        let (shown, count) = refused(&text);
+        assert_eq!(count, 1, "{shown}");
+        assert!(shown.contains("is no file"), "{shown}");
+    }
+}
+
+#[test]
+fn a_certificate_that_no_address_would_show_is_refused() {
+    let text =
+        "[session.web]\naddress = \"unix:/run/web.sock\"\ncertificate = \"/c\"\nkey = \"/k\"\n";
+    let (shown, count) = refused(text);
+    assert_eq!(count, 1, "{shown}");
+    assert!(shown.contains("does not speak TLS"), "{shown}");
+}
+
+#[test]
+fn buffers_that_one_value_would_fill_are_refused() {
+    let text =
+        "[session.web]\naddress = \"127.0.0.1:0\"\nmemory = \"1GiB\"\nmax_item = \"200MiB\"\n";
+    let (shown, count) = refused(&format!("{text}buffers = \"300MiB\""));
+    assert_eq!(count, 1, "{shown}");
+    assert!(shown.contains("raise buffers"), "{shown}");
+    // Who does not write it need not think of it.
+    for written in ["", "buffers = \"400MiB\""] {
+        let settings = settings(&format!("{text}{written}"));
+        assert_eq!(settings.sessions["web"].buffers_bytes, 400 << 20);
+    }
 }

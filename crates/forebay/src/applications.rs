@@ -121,7 +121,9 @@ impl Servers for Members {
 
     fn drain(&self, pool: &str, address: &ServerAddress) {
         if let Some((pool, server)) = self.in_pool(pool, address) {
-            pool.set_order(&server, Order::Drain);
+            // Its users are bound to another from now on: as long as they came it would never be
+            // without requests, and what it has when it is told to end is lost.
+            pool.set_order(&server, Order::Leaving);
         }
     }
 

@@ -159,7 +159,7 @@ pub(crate) enum Command {
         long_about = crate::commands::session::args::LONG,
         after_help = crate::commands::session::args::EXAMPLES
     )]
-    Session(crate::commands::session::args::SessionArgs),
+    Session(Box<crate::commands::session::args::SessionArgs>),
     /// Send load to a server and measure what it answers
     Bench(Box<forebay_bench::BenchArgs>),
     /// Run the same load against several servers, side by side

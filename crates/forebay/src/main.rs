@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         Some(Command::Bench(args)) => commands::bench::bench(&args),
         Some(Command::Compare(args)) => commands::compare::compare(&args),
     };
+    error_log::flush();
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use forebay_admin::{Access, Address, Admin, Role, Token};
+use forebay_admin::{Access, Address, Admin, Doors, Role, Token};
 use forebay_config::Settings;
 use forebay_config::settings::ListenAddress;
 use forebay_proxy::{Inherited, Server};
@@ -52,6 +52,8 @@ impl Running {
         let sessions = Arc::new(Sessions::open(&settings.sessions, threads)?);
         let server = Server::start(settings.clone(), inherited).map_err(Failure::message)?;
         let access = access(&settings.admin);
+        let serves_admin = !access.listen.is_empty();
+        let doors = Doors::from(access);
         let applications = Applications::new(server.handle(), open_files);
         applications
             .configure(&settings.apps)
@@ -64,15 +66,12 @@ impl Running {
         let control = Control::new(
             server.handle(),
             error_log,
-            (applications, Arc::clone(&sessions)),
+            (applications, Arc::clone(&sessions), doors.clone()),
             file,
             settings,
         );
-        let admin = if access.listen.is_empty() {
-            None
-        } else {
-            Some(start_admin(access, Arc::clone(&control))?)
-        };
+        let admin = serves_admin.then(|| start_admin(doors, Arc::clone(&control)));
+        let admin = admin.transpose()?;
         sessions.accept()?;
         Ok(Self {
             server,
@@ -165,6 +164,7 @@ impl Running {
                 Ok(Event::Drained(drained)) => return drained.left.max(1),
                 Ok(Event::Stop) => {
                     tracing::warn!("stopped at once by a second signal");
+                    crate::error_log::flush();
                     std::process::exit(1);
                 }
                 Ok(Event::Reload) => {}
@@ -182,7 +182,7 @@ pub(crate) fn connections(settings: &Settings) -> usize {
 }
 
 /// Where the administration is served, and to whom.
-fn access(settings: &forebay_config::settings::Admin) -> Access {
+pub(crate) fn access(settings: &forebay_config::settings::Admin) -> Access {
     let listen = settings.addresses.iter().map(|address| match address {
         ListenAddress::Tcp(tcp) => Address::Tcp(*tcp),
         ListenAddress::Unix(path) => Address::Unix(path.clone()),
@@ -206,7 +206,7 @@ fn access(settings: &forebay_config::settings::Admin) -> Access {
     }
 }
 
-fn start_admin(access: Access, control: Arc<Control>) -> Result<Admin, Failure> {
+fn start_admin(access: Doors, control: Arc<Control>) -> Result<Admin, Failure> {
     forebay_admin::start(access, control).map_err(|error| {
         Failure::message(format_args!("the administration cannot listen: {error}"))
     })

@@ -27,9 +27,14 @@ pub(crate) struct Sessions {
     stores: Vec<Arc<Store>>,
     /// Where each is reached, with the ports chosen.
     addresses: Vec<(String, ListenAddress)>,
+    /// What those that speak TLS show, by their names.
+    certificates: Vec<(String, Arc<server::Tls>)>,
     server: Option<server::Server>,
     reading: Mutex<Vec<Reading>>,
 }
+
+/// Certificates that were read anew, and where they go.
+pub(crate) struct Certificates(Vec<(Arc<server::Tls>, Arc<forebay_tls::ServerConfig>)>);
 
 /// A store that reads what it kept.
 type Reading = (Arc<Store>, JoinHandle<Result<Recovered, RecoverError>>);
@@ -47,24 +52,31 @@ impl Sessions {
             return Ok(Self::default());
         }
         let (mut stores, mut listens, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        let mut certificates = Vec::new();
         for (name, session) in settings {
             let failure = |why: String| Failure::message(format_args!("[session.{name}]: {why}"));
             let tls = session.tls.as_ref().map(tls).transpose();
-            let tls = tls.map_err(failure)?;
+            let tls = tls.map_err(failure)?.map(server::Tls::new);
+            certificates.extend(tls.clone().map(|tls| (name.clone(), tls)));
             let store = Store::open(options(name, session));
             let store = store.map_err(|error| failure(error.to_string()))?;
             for address in &session.addresses {
-                let address = match address {
-                    ListenAddress::Tcp(address) => server::ListenAddress::Tcp(*address),
-                    ListenAddress::Unix(path) => server::ListenAddress::Unix(path.clone()),
+                // What never leaves the machine is not encrypted.
+                let (address, tls) = match address {
+                    ListenAddress::Tcp(address) => {
+                        (server::ListenAddress::Tcp(*address), tls.clone())
+                    }
+                    ListenAddress::Unix(path) => (server::ListenAddress::Unix(path.clone()), None),
                 };
                 listens.push(server::Listen {
                     limits: limits(session),
                     access: access(session),
-                    tls: tls.clone(),
+                    tls,
                     max_connections: session.max_connections,
+                    buffers_bytes: usize::try_from(session.buffers_bytes).unwrap_or(usize::MAX),
                     idle_timeout: session.idle_timeout,
                     stalled_timeout: session.stalled_timeout,
+                    unix_mode: Some(session.socket_mode),
                     backlog: BACKLOG,
                     ..server::Listen::new(address, Arc::clone(&store))
                 });
@@ -83,6 +95,7 @@ impl Sessions {
         });
         let sessions = Self {
             addresses: names.into_iter().zip(bound).collect(),
+            certificates,
             stores,
             server: Some(server),
             reading: Mutex::default(),
@@ -122,6 +135,25 @@ impl Sessions {
         }
         self.server.iter().for_each(server::Server::accept);
         Ok(())
+    }
+
+    /// Reads the certificates of stores that speak TLS, as these settings name them.
+    ///
+    /// # Errors
+    /// One cannot be read or is of no use; in words for the operator.
+    pub(crate) fn read_certificates(
+        &self,
+        settings: &BTreeMap<String, Session>,
+    ) -> Result<Certificates, String> {
+        let mut read = Vec::new();
+        for (name, own) in &self.certificates {
+            // A store without one goes on with the one it has until the next start.
+            if let Some(files) = settings.get(name).and_then(|session| session.tls.as_ref()) {
+                let config = tls(files).map_err(|why| format!("[session.{name}]: {why}"))?;
+                read.push((Arc::clone(own), config));
+            }
+        }
+        Ok(Certificates(read))
     }
 
     /// Where the stores are reached, with the ports chosen.
@@ -178,6 +210,15 @@ impl Sessions {
         let made = store.ok_or(None)?.snapshot(directory);
         made.map(|made| made.bytes)
             .map_err(|error| Some(error.to_string()))
+    }
+}
+
+impl Certificates {
+    /// New connections are shown them.
+    pub(crate) fn take_over(self) {
+        for (own, config) in self.0 {
+            own.replace(config);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ pub mod conditional;
 pub mod date;
 mod field_id;
 pub mod fields;
+pub mod forwarded;
 pub mod framing;
 pub mod glob;
 pub mod head;

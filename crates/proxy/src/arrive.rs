@@ -12,17 +12,20 @@ use forebay_cache::purge::tag_words;
 use forebay_cache::terms::{self, Arrival, Refusal, Serving, Terms};
 use forebay_cache::vary::Selector;
 use forebay_cache::{Key, Object};
-use forebay_http::cache_control::{ResponseDirectives, Scope};
-use forebay_http::fields::{FieldId, set};
+use forebay_http::conditional::{self, Verdict};
+use forebay_http::fields::FieldId;
 use forebay_http::framing::BodyLength;
-use forebay_http::{Method, ResponseHead, conditional, targeted};
+use forebay_http::range::ContentRange;
+use forebay_http::{Method, ResponseHead, targeted};
 use forebay_stats::Counter;
 
 use crate::client::Client;
+use crate::deliver::OF_THE_BODY;
 use crate::exchange::{Exchange, Step};
-use crate::failure::Failure;
+use crate::failure::{Failure, Refused};
 use crate::fetch::Fetched;
 use crate::fill::Fill;
+use crate::forward::CONDITIONS;
 use crate::miss::Purpose;
 use crate::outcome::Part;
 use crate::relay;
@@ -32,9 +35,6 @@ pub(crate) const MOST_GROUPS: usize = 128;
 
 /// What those who waited for a response with such a status are told.
 const ORIGIN_ERROR: &str = "the origin answered with a server error";
-
-/// Conditions that forbid an answer rather than spare one.
-const FORBIDDING: u64 = set(&[FieldId::IfMatch, FieldId::IfUnmodifiedSince]);
 
 impl<C: Client> Exchange<'_, C> {
     /// Decides on a response and answers with it. `None`: ask again for the whole.
@@ -67,7 +67,7 @@ impl<C: Client> Exchange<'_, C> {
             }
         }
         if !purpose.store {
-            relay::run(self, fetched, None).await?;
+            self.relay_judged(fetched, purpose).await?;
             return Ok(Some(Step::Finish));
         }
         match self.assess(&fetched) {
@@ -78,21 +78,32 @@ impl<C: Client> Exchange<'_, C> {
             Ok(terms) => self.store(fetched, purpose, terms).await.map(Some),
             Err(refusal) => {
                 self.not_stored(refusal, purpose);
-                if self.request.head.fields.has_any(FORBIDDING)
-                    && self.precondition_failed(&fetched.origin.head)
-                {
-                    return Err(crate::failure::Refused::new(412, "a precondition failed").into());
-                }
                 fetched.origin.head.fields.remove(FieldId::Trailer);
-                relay::run(self, fetched, None).await?;
+                if purpose.changes.whole && known.is_none() {
+                    name_range(&mut fetched);
+                }
+                self.relay_judged(fetched, purpose).await?;
                 Ok(Some(Step::Finish))
             }
         }
     }
 
-    /// The client's own conditions, which the origin was not told (RFC 9110 section 13.1.1).
-    fn precondition_failed(&self, head: &ResponseHead) -> bool {
+    /// Relays a response to this client alone, as its own conditions have it.
+    async fn relay_judged(&mut self, fetched: Fetched, purpose: &Purpose) -> Result<(), Failure> {
+        match self.verdict_for_client(&fetched.origin.head, purpose) {
+            Verdict::Proceed => relay::run(self, fetched, None).await.map(drop),
+            Verdict::NotModified => self.relay_unchanged(fetched).await,
+            Verdict::PreconditionFailed => Err(Refused::new(412, "a precondition failed").into()),
+        }
+    }
+
+    /// What the client's own conditions say of a response, where the origin was not told them
+    /// (RFC 9110 section 13.2).
+    fn verdict_for_client(&self, head: &ResponseHead, purpose: &Purpose) -> Verdict {
         let fields = &self.request.head.fields;
+        if !purpose.changes.unconditional || !fields.has_any(CONDITIONS) {
+            return Verdict::Proceed;
+        }
         let stored = conditional::Stored {
             etag: head.fields.get(FieldId::ETag),
             last_modified: head
@@ -102,16 +113,35 @@ impl<C: Client> Exchange<'_, C> {
             date: None,
             status: head.status,
         };
-        let verdict = conditional::evaluate(
+        conditional::evaluate(
             fields.all(FieldId::IfMatch),
-            std::iter::empty(),
+            fields.all(FieldId::IfNoneMatch),
             fields.get(FieldId::IfUnmodifiedSince),
-            None,
+            fields.get(FieldId::IfModifiedSince),
             true,
             &stored,
-        );
-        self.request.head.method == Method::Get
-            && verdict == conditional::Verdict::PreconditionFailed
+        )
+    }
+
+    /// Answers with 304 in place of a response that the client has already.
+    async fn relay_unchanged(&mut self, mut fetched: Fetched) -> Result<(), Failure> {
+        self.worker.stats.increment(Counter::NotModified);
+        // A body that is not here yet is not waited for: its connection is given up.
+        let is_whole = fetched.origin.body_at_hand().is_some();
+        if is_whole {
+            fetched.origin.take_body_at_hand();
+        }
+        let head = &mut fetched.origin.head;
+        (head.status, head.reason) = (304, b"Not Modified".to_vec());
+        let of_the_body = OF_THE_BODY | FieldId::ContentLength.bit();
+        head.fields
+            .retain(|field| field.id.bit() & of_the_body == 0);
+        fetched.length = BodyLength::None;
+        relay::head_alone(self, &fetched).await?;
+        if is_whole {
+            fetched.origin.release(self.snapshot, self.now_ms());
+        }
+        Ok(())
     }
 
     pub(crate) fn not_stored(&mut self, refusal: Refusal, purpose: &mut Purpose) {
@@ -192,6 +222,12 @@ impl<C: Client> Exchange<'_, C> {
         }
     }
 
+    /// What a shared cache does not keep of a response.
+    pub(crate) fn withheld(&self, head: &ResponseHead) -> Vec<Box<str>> {
+        let device = &self.snapshot.settings.server.name;
+        terms::withheld(&head.fields, self.policy, device)
+    }
+
     /// Fields that are not stored still belong to the client whose request brought them.
     fn keep_for_client(&mut self, head: &ResponseHead, withheld: &[Box<str>]) {
         for name in withheld {
@@ -249,25 +285,40 @@ impl<C: Client> Exchange<'_, C> {
         };
         let assessed = terms::assess(&arrival);
         self.outcome.part = Part::Revalidated;
-        let object = match (assessed, known.whole()) {
-            (Ok(terms), Some(body)) if !changed_meanwhile => {
-                let withheld = withheld(&merged);
+        let Some(body) = known.whole() else {
+            return Step::Finish;
+        };
+        let content = Content::Whole(Arc::clone(body));
+        let object = match assessed {
+            Ok(terms) if !changed_meanwhile => {
+                let withheld = self.withheld(&merged);
                 self.keep_for_client(&merged, &withheld);
-                let draft = self.draft(&merged, terms, &withheld, Content::Whole(Arc::clone(body)));
+                let draft = self.draft(&merged, terms, &withheld, content);
                 self.outcome.stored = true;
                 let object = self.worker.cache().refresh(known, &self.key(), draft);
                 crate::coding::carry(self.worker, known, &object);
+                if let Some(lead) = purpose.lead.take() {
+                    lead.stored(&object);
+                }
                 object
             }
-            // It must not be stored any more, but it is valid for this once.
-            _ => {
-                self.worker.cache().remove(known);
-                Arc::clone(known)
+            // Valid for this client, with all that was said to it, and for nobody else.
+            assessed => {
+                let about_request = matches!(
+                    assessed,
+                    Err(Refusal::RequestNoStore | Refusal::Authorization)
+                );
+                if changed_meanwhile || !about_request {
+                    self.worker.cache().remove(known);
+                }
+                let terms = terms::of(&arrival);
+                if let Err(refusal) = assessed {
+                    self.not_stored(refusal, purpose);
+                }
+                let draft = self.draft(&merged, terms, &[], content);
+                self.worker.cache().unstored(&self.key(), draft)
             }
         };
-        if let Some(lead) = purpose.lead.take().filter(|_| !changed_meanwhile) {
-            lead.stored(&object);
-        }
         fetched.origin.release(self.snapshot, self.now_ms());
         Step::Hit(object, Serving::Fresh)
     }
@@ -297,7 +348,7 @@ impl<C: Client> Exchange<'_, C> {
             }
         };
         let head = std::mem::take(&mut origin.head);
-        let withheld = withheld(&head);
+        let withheld = self.withheld(&head);
         self.keep_for_client(&head, &withheld);
         let draft = self.draft(&head, terms, &withheld, Content::Whole(body));
         self.outcome.stored = purpose.lead.as_ref().is_none_or(|lead| !lead.is_outdated());
@@ -335,17 +386,22 @@ impl<C: Client> Exchange<'_, C> {
     }
 }
 
-/// Fields that `private` and `no-cache` name, which a shared cache does not keep.
-pub(crate) fn withheld(head: &ResponseHead) -> Vec<Box<str>> {
-    if !head.fields.has(FieldId::CacheControl) {
-        return Vec::new();
+/// Calls a whole response the range from its start on, as which it was asked for (RFC 9110 section
+/// 14.4).
+fn name_range(fetched: &mut Fetched) {
+    let BodyLength::Length(complete @ 1..) = fetched.length else {
+        return;
+    };
+    let head = &mut fetched.origin.head;
+    if head.status != 200 {
+        return;
     }
-    let directives = ResponseDirectives::parse(head.fields.all(FieldId::CacheControl));
-    let mut names = Vec::new();
-    for scope in [directives.private, directives.no_cache] {
-        if let Scope::Fields(fields) = scope {
-            names.extend(fields);
-        }
-    }
-    names
+    (head.status, head.reason) = (206, b"Partial Content".to_vec());
+    let mut value = Vec::new();
+    let range = ContentRange {
+        range: Some((0, complete - 1)),
+        complete: Some(complete),
+    };
+    range.write(&mut value);
+    head.fields.push(FieldId::ContentRange, &value);
 }

@@ -58,6 +58,15 @@ enum Portion {
     Unsatisfiable,
 }
 
+/// What describes a body, and is left out where none is sent (RFC 9110 section 15.4.5).
+pub(crate) const OF_THE_BODY: u64 = set(&[
+    FieldId::ContentEncoding,
+    FieldId::ContentLanguage,
+    FieldId::ContentMd5,
+    FieldId::ContentRange,
+    FieldId::ContentType,
+]);
+
 impl<C: Client> Exchange<'_, C> {
     /// Sends what the client asked for of `object`.
     pub(crate) async fn deliver(&mut self, object: &Arc<Object>) -> Result<Step, Failure> {
@@ -388,16 +397,11 @@ impl<C: Client> Exchange<'_, C> {
     }
 
     async fn deliver_nothing(&mut self, object: &Object, status: u16) -> Result<(), Failure> {
-        // What describes a body that is not sent is left out (RFC 9110 section 15.4.5).
-        const OF_THE_BODY: u64 = set(&[
-            FieldId::ContentEncoding,
-            FieldId::ContentLanguage,
-            FieldId::ContentMd5,
-            FieldId::ContentRange,
-            FieldId::ContentType,
-        ]);
-        self.worker.stats.increment(Counter::NotModified);
+        if status == 304 {
+            self.worker.stats.increment(Counter::NotModified);
+        }
         self.outcome.status = status;
+        self.note_first_byte();
         let out = self.client.head();
         write_status_line(status, reason_phrase(status).as_bytes(), out);
         for (id, name, value) in object.fields() {
@@ -434,6 +438,7 @@ impl<C: Client> Exchange<'_, C> {
         unsatisfied.write(&mut extra);
         extra.extend_from_slice(b"\r\n");
         self.outcome.status = 416;
+        self.note_first_byte();
         if self.policy.cache_status {
             let ttl = Some(object.terms.ttl_ms(self.now_ms()).max(-(1 << 40)));
             self.outcome

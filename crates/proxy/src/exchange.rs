@@ -28,7 +28,7 @@
 //! A hit is decided and written without waiting, unless the client is slow to
 //! take it; it allocates nothing.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -49,6 +49,7 @@ use crate::access::Record;
 use crate::answer::{self, Answer};
 use crate::cgi;
 use crate::client::Client;
+use crate::crowd::Counted;
 use crate::failure::{Failure, Refused};
 use crate::fetch;
 use crate::forward::Peer;
@@ -155,6 +156,9 @@ pub(crate) async fn serve(
     if is_introduced && !client.receive_preface(&worker.snapshot()).await {
         return;
     }
+    let Some(_counted) = Counted::of(worker, &client.peer()) else {
+        return;
+    };
     loop {
         if !client.wait(&worker.snapshot()).await {
             return;
@@ -319,15 +323,22 @@ impl<'a, C: Client> Exchange<'a, C> {
     /// What comes after Route: the location's rules, where it has any.
     fn prepare(&mut self) -> Step {
         match self.location.rules {
-            Some(_) => Step::Rules,
+            Some(_) => {
+                self.heed_forwarding();
+                Step::Rules
+            }
             None => self.admit(),
         }
+    }
+
+    fn heed_forwarding(&mut self) {
+        let server = &self.snapshot.settings.server;
+        self.request.heed_forwarding(server, &self.peer);
     }
 
     /// Applies the policy to the request; decides whether it is a matter of the cache.
     pub(crate) fn admit(&mut self) -> Step {
         let head = &mut self.request.head;
-        self.request.secure = false;
         // For these the location's rules were passed by: they must not get any further.
         let purges = !head.method.is_get_or_head() && is_purge(&head.method);
         let mut upgrades = false;
@@ -340,8 +351,9 @@ impl<'a, C: Client> Exchange<'a, C> {
                 // What the origin will not see must not choose what is stored for others.
                 remove_hop_by_hop(&mut head.fields);
             }
-            self.request
-                .heed_forwarding(&self.snapshot.settings.server, &self.peer);
+            if self.location.rules.is_none() {
+                self.heed_forwarding();
+            }
             self.request.filter_cookies(self.policy);
             if self.policy.request_directives {
                 self.directives = self.request.directives();
@@ -576,7 +588,10 @@ impl<'a, C: Client> Exchange<'a, C> {
         let site = self.location.site_of(&self.snapshot.settings);
         let record = Record {
             unix_ms: self.now_ms(),
-            client: self.peer.address,
+            client: self.client_address(),
+            peer: self.peer.address,
+            user: self.user.as_deref(),
+            secure: request.secure,
             connection,
             method: if request.head.target.is_empty() {
                 b""
@@ -599,14 +614,20 @@ impl<'a, C: Client> Exchange<'a, C> {
             },
             upstream: outcome.upstream.as_deref(),
             upstream_us: outcome.upstream_us,
-            referer: request.head.fields.get(FieldId::Referer),
-            user_agent: request.head.fields.get(FieldId::UserAgent),
+            fields: &request.head.fields,
         };
         let (log, stats) = (self.worker.log(), &self.worker.stats);
-        if !log.write(&record) {
-            stats.increment(Counter::LogDropped);
-        }
+        stats.add(Counter::LogDropped, log.write(&record));
         stats.add(Counter::TailDropped, log.show(&record));
+    }
+
+    /// The client, or whom trusted proxies before us speak for.
+    fn client_address(&self) -> Option<IpAddr> {
+        let fields = &self.request.head.fields;
+        match fields.has(FieldId::XForwardedFor) {
+            true => self.peer.client(fields, &self.snapshot.settings.server),
+            false => self.peer.address.map(|peer| peer.ip()),
+        }
     }
 
     /// The moment its decisions are made by, in milliseconds since the epoch.

@@ -30,6 +30,7 @@ use crate::hedge;
 use crate::moment::Moment;
 use crate::origin::Origin;
 use crate::snapshot::Snapshot;
+use crate::spool::Spool;
 use crate::talk::Talk;
 use crate::upload::Upload;
 use crate::worker::{Request, Worker};
@@ -46,6 +47,8 @@ pub(crate) struct Fetch<'a> {
     /// What an application is told beside the request; `None` where HTTP is spoken.
     pub(crate) cgi: Option<&'a Asked>,
     pub(crate) changes: &'a Changes,
+    /// The request's body, where it was taken from the client before.
+    pub(crate) kept: Option<&'a Rc<Spool>>,
     /// When it begins.
     pub(crate) began: Moment,
     /// Nobody else wants the response: it is given up when the client is gone.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use forebay_config::settings::{Forwarded, HostSent, Server, ServerAddress};
 use forebay_http::fields::{FieldId, Fields, set, write_line};
-use forebay_http::{Method, negotiate};
+use forebay_http::{Method, forwarded, negotiate};
 use forebay_rules::access;
 use forebay_upstream::{Connection, Ends};
 
@@ -88,23 +88,23 @@ pub(crate) enum BodyFraming {
     Chunked,
 }
 
-const CONDITIONS: u64 = set(&[
+/// A client's conditions.
+pub(crate) const CONDITIONS: u64 = set(&[
     FieldId::IfMatch,
     FieldId::IfNoneMatch,
     FieldId::IfModifiedSince,
     FieldId::IfUnmodifiedSince,
 ]);
 const RANGE: u64 = set(&[FieldId::Range, FieldId::IfRange]);
-/// Written anew, whatever the client sent.
-const REPLACED: u64 = set(&[
-    FieldId::Host,
-    FieldId::ContentLength,
-    FieldId::Expect,
+/// What proxies say of the client.
+pub(crate) const FORWARDING: u64 = set(&[
     FieldId::Forwarded,
     FieldId::XForwardedFor,
     FieldId::XForwardedHost,
     FieldId::XForwardedProto,
 ]);
+/// Written anew, whatever the client sent.
+const REPLACED: u64 = FORWARDING | set(&[FieldId::Host, FieldId::ContentLength, FieldId::Expect]);
 
 /// The client's own fields that are left out.
 pub(crate) fn left_out(changes: &Changes) -> u64 {
@@ -116,9 +116,10 @@ pub(crate) fn left_out(changes: &Changes) -> u64 {
 /// The `Host` that a server is sent, as its pool says.
 pub(crate) fn host<'a>(request: &'a Request, connection: &'a Connection) -> &'a [u8] {
     match &connection.pool().settings.host {
-        HostSent::Client => &request.authority,
+        HostSent::Client if !request.authority.is_empty() => &request.authority,
         HostSent::Fixed(host) => host.as_bytes(),
-        HostSent::Server => match connection.server().address() {
+        // A client of HTTP/1.0 need not say which host it wants, an origin may want to know.
+        HostSent::Client | HostSent::Server => match connection.server().address() {
             Some(ServerAddress::Tcp { host, port: 80 }) if !host.contains(':') => host.as_bytes(),
             Some(ServerAddress::Tcp { .. }) => connection.server().label().as_bytes(),
             // A socket and a back end that joined have no name that a web server could know.
@@ -151,7 +152,7 @@ pub(crate) fn write_head(
     } else {
         fields.write_without(dropped, out);
     }
-    out.extend_from_slice(&snapshot.via_line);
+    out.extend_from_slice(snapshot.via(request.head.http10));
     write_forwarded(
         fields,
         &request.authority,
@@ -206,7 +207,8 @@ fn write_changes(changes: &Changes, out: &mut Vec<u8>) {
     }
 }
 
-/// Who the client is (RFC 7239): what trusted proxies say is extended, what anyone else says replaced.
+/// Who the client is: what trusted proxies say is extended, what anyone else says replaced (and
+/// gone already). `Forwarded` (RFC 7239) and the older fields say the same.
 fn write_forwarded(
     fields: &Fields,
     authority: &[u8],
@@ -214,45 +216,51 @@ fn write_forwarded(
     peer: &Peer,
     out: &mut Vec<u8>,
 ) {
-    let ip = peer.address.map(|peer| peer.ip().to_canonical());
-    let trusted = peer.is_trusted(server);
+    let said = fields.has_any(FORWARDING) && peer.is_trusted(server);
+    let given = |id| fields.get(id).filter(|_| said);
+    let given_for = || fields.all(FieldId::XForwardedFor).filter(|_| said);
+    let (host, proto) = (
+        given(FieldId::XForwardedHost),
+        given(FieldId::XForwardedProto),
+    );
     if matches!(server.forwarded, Forwarded::Both | Forwarded::XForwarded) {
-        let given = |id| fields.get(id).filter(|_| trusted);
         out.extend_from_slice(b"X-Forwarded-For: ");
-        if trusted {
-            for value in fields.all(FieldId::XForwardedFor) {
-                out.extend_from_slice(value);
-                out.extend_from_slice(b", ");
-            }
+        for value in given_for() {
+            out.extend_from_slice(value);
+            out.extend_from_slice(b", ");
         }
         out.extend_from_slice(peer.text.as_bytes());
         out.extend_from_slice(b"\r\n");
-        write_line(
-            out,
-            b"X-Forwarded-Host",
-            given(FieldId::XForwardedHost).unwrap_or(authority),
-        );
-        write_line(
-            out,
-            b"X-Forwarded-Proto",
-            given(FieldId::XForwardedProto).unwrap_or(b"http"),
-        );
+        write_line(out, b"X-Forwarded-Host", host.unwrap_or(authority));
+        write_line(out, b"X-Forwarded-Proto", proto.unwrap_or(b"http"));
     }
     if matches!(server.forwarded, Forwarded::Both | Forwarded::Rfc7239) {
         out.extend_from_slice(b"Forwarded: ");
-        if trusted {
-            for value in fields.all(FieldId::Forwarded) {
+        let begin = out.len();
+        if said && fields.has(FieldId::Forwarded) {
+            for (i, value) in fields.all(FieldId::Forwarded).enumerate() {
+                out.extend_from_slice(if i == 0 { b"" } else { b", " });
                 out.extend_from_slice(value);
-                out.extend_from_slice(b", ");
             }
+        } else if said {
+            forwarded::write_forwarded(given_for(), host, proto, out);
         }
-        out.extend_from_slice(b"for=");
-        let is_v6 = matches!(ip, Some(IpAddr::V6(_)));
-        out.extend_from_slice(if is_v6 { b"\"[" } else { b"" });
-        out.extend_from_slice(peer.text.as_bytes());
-        out.extend_from_slice(if is_v6 { b"]\"" } else { b"" });
-        out.extend_from_slice(b";host=\"");
-        out.extend_from_slice(authority);
-        out.extend_from_slice(b"\";proto=http\r\n");
+        out.extend_from_slice(if out.len() > begin {
+            b", for="
+        } else {
+            b"for="
+        });
+        forwarded::write_node(peer.text.as_bytes(), out);
+        // What the first proxy was asked for is what the client asked for: an application that
+        // looks at the last one must not take us for the client's other end.
+        if host.is_none() {
+            out.extend_from_slice(b";host=\"");
+            out.extend_from_slice(authority);
+            out.push(b'"');
+        }
+        if proto.is_none() {
+            out.extend_from_slice(b";proto=http");
+        }
+        out.extend_from_slice(b"\r\n");
     }
 }

@@ -3,11 +3,12 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use forebay_config::settings::ListenAddress;
 use forebay_upstream::Stream;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 /// A bound socket that listens, not yet part of an event loop.
 #[derive(Debug)]
@@ -37,8 +38,13 @@ pub(crate) type Accepted = (Stream, Option<SocketAddr>);
 /// Connections that may wait to be accepted; the kernel's own limit cuts it down.
 const BACKLOG: i32 = 65_535;
 
-/// Binds `address` once for each worker, so that the kernel spreads connections.
-pub(crate) fn bind(address: &ListenAddress, workers: usize) -> io::Result<Vec<Listener>> {
+/// Binds `address` once for each worker, so that the kernel spreads connections. A Unix socket's
+/// file gets the permissions `mode`.
+pub(crate) fn bind(
+    address: &ListenAddress,
+    mode: u32,
+    workers: usize,
+) -> io::Result<Vec<Listener>> {
     match address {
         ListenAddress::Tcp(wanted) => {
             let first = bind_tcp(*wanted)?;
@@ -54,7 +60,7 @@ pub(crate) fn bind(address: &ListenAddress, workers: usize) -> io::Result<Vec<Li
             };
             Ok(sockets.into_iter().map(listener).collect())
         }
-        ListenAddress::Unix(path) => share_unix(&bind_unix(path)?, address, workers),
+        ListenAddress::Unix(path) => share_unix(&bind_unix(path, mode)?, address, workers),
     }
 }
 
@@ -100,16 +106,26 @@ pub(crate) fn is_taken(address: &ListenAddress) -> bool {
     matches!(probe(), Err(error) if error.kind() == io::ErrorKind::AddrInUse)
 }
 
-fn bind_unix(path: &Path) -> io::Result<std::os::unix::net::UnixListener> {
+fn bind_unix(path: &Path, mode: u32) -> io::Result<std::os::unix::net::UnixListener> {
     // A socket that nobody listens on is left from a process that was killed.
     if std::os::unix::net::UnixStream::connect(path)
         .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+        && std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket())
     {
         std::fs::remove_file(path)?;
     }
-    let listener = std::os::unix::net::UnixListener::bind(path)?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.bind(&SockAddr::unix(path)?)?;
+    // Before anybody can connect.
+    set_mode(path, mode)?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+/// Says who may connect by the file of a Unix socket.
+pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
 fn share_unix(

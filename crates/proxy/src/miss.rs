@@ -34,6 +34,8 @@ use crate::tunnel;
 /// How often an exchange may find that an object it waited for is not one it can use.
 const MOST_TURNS: usize = 4;
 
+const UNASKED_RANGE: &str = "an answer to a range that was not asked for";
+
 const VALIDATING: u64 = set(&[FieldId::Range, FieldId::IfRange]);
 
 /// What a fetch is for.
@@ -71,7 +73,10 @@ impl<C: Client> Exchange<'_, C> {
             .into());
         }
         if self.request.head.method == Method::Head {
-            return self.pass(missing.forwarded).await;
+            return match missing.known.filter(|known| known.whole().is_some()) {
+                Some(known) => self.validate_for_head(known).await,
+                None => self.pass(missing.forwarded).await,
+            };
         }
         let mut known = missing.known;
         if missing.shunned && !self.is_own(None) {
@@ -139,12 +144,41 @@ impl<C: Client> Exchange<'_, C> {
         self.fetch_missing(None, known).await
     }
 
-    /// Whether the response is no one else's: a range nobody has, or what credentials may make
-    /// different.
+    /// Answers a HEAD whose object is stale: with the object if the origin confirms it, or if it
+    /// may stand in, else with the origin's own answer, which has no body to store.
+    async fn validate_for_head(&mut self, known: Arc<Object>) -> Result<Step, Failure> {
+        self.outcome.part = Part::Miss;
+        let mut purpose = Purpose {
+            lead: None,
+            changes: changes_for(Some(&known), false),
+            was_invalid: self.worker.cache().is_invalid(&known),
+            known: Some(known),
+            store: false,
+        };
+        match self.ask(&purpose.changes, true).await {
+            Ok(fetched) => match self.arrived(fetched, &mut purpose).await? {
+                Some(step) => Ok(step),
+                None => Err(OriginFailure::Invalid(UNASKED_RANGE).into()),
+            },
+            Err(failure) => self.failed(failure, purpose.known.as_ref()),
+        }
+    }
+
+    /// Whether the response is no one else's: a range nobody has, what credentials may make
+    /// different, or what the client wants nobody to keep.
     fn is_own(&self, known: Option<&Arc<Object>>) -> bool {
         let fields = &self.request.head.fields;
-        fields.has(FieldId::Authorization)
-            || (fields.has_any(VALIDATING) && known.is_none_or(|known| known.whole().is_none()))
+        self.directives.no_store
+            || fields.has(FieldId::Authorization)
+            || (fields.has_any(VALIDATING)
+                && known.is_none_or(|known| known.whole().is_none())
+                && !(known.is_none() && self.asks_from_the_start()))
+    }
+
+    /// Whether the range asked for is everything, as players ask first of all.
+    pub(crate) fn asks_from_the_start(&self) -> bool {
+        let fields = &self.request.head.fields;
+        fields.only(FieldId::Range) == Some(b"bytes=0-") && !fields.has(FieldId::IfRange)
     }
 
     /// Whether nobody else's fetch would do: what is on disk is looked for without a turn.
@@ -210,10 +244,16 @@ impl<C: Client> Exchange<'_, C> {
         if self.outcome.part == Part::None {
             self.outcome.part = Part::Miss;
         }
-        let changes = changes_for(
+        let mut changes = changes_for(
             known.as_deref(),
             self.request.head.fields.has(FieldId::Range),
         );
+        if self.outcome.part == Part::HitForMiss && known.is_none() {
+            // Most likely it is not stored: the client's conditions are the origin's to judge.
+            changes.unconditional = false;
+        } else if known.is_none() && self.asks_from_the_start() {
+            changes.whole = true;
+        }
         let was_invalid = known
             .as_ref()
             .is_some_and(|known| self.worker.cache().is_invalid(known));
@@ -289,7 +329,11 @@ impl<C: Client> Exchange<'_, C> {
         let mut changes = Cow::Borrowed(changes);
         let cgi = match pool.settings.protocol {
             Protocol::Http => None,
-            _ => Some(self.settle(pool, &mut changes).await?),
+            _ => Some(self.settle(pool)?),
+        };
+        let kept = match changes.body {
+            None => None,
+            Some(_) => self.keep_body(pool, &mut changes).await?,
         };
         let fetch = Fetch {
             worker: self.worker,
@@ -300,8 +344,12 @@ impl<C: Client> Exchange<'_, C> {
             peer: &self.peer,
             cgi: cgi.as_ref(),
             changes: &changes,
-            // What an application is told may have had to be waited for.
-            began: cgi.as_ref().map_or(asked, |_| self.worker.now()),
+            kept: kept.as_ref(),
+            // What is told an application, or kept, may have had to be waited for.
+            began: match cgi.is_some() || kept.is_some() {
+                true => self.worker.now(),
+                false => asked,
+            },
             own,
         };
         let fetched = fetch::run(&fetch, self.client).await;
@@ -350,9 +398,7 @@ impl<C: Client> Exchange<'_, C> {
         };
         match self.arrived(fetched, &mut purpose).await? {
             Some(step) => Ok(step),
-            None => {
-                Err(OriginFailure::Invalid("an answer to a range that was not asked for").into())
-            }
+            None => Err(OriginFailure::Invalid(UNASKED_RANGE).into()),
         }
     }
 
@@ -367,7 +413,7 @@ impl<C: Client> Exchange<'_, C> {
     /// Begins to fetch a stale object anew behind the answer, unless that is under way.
     pub(crate) fn refresh_behind(&self, object: &Arc<Object>) {
         let cache = self.worker.cache();
-        let Some(lead) = cache.refresh_turn(&cache.key(&self.request.key)) else {
+        let Some(lead) = cache.refresh_turn(&cache.key(&self.request.key), object) else {
             return;
         };
         self.worker.stats.increment(Counter::BackgroundFetches);
@@ -406,9 +452,7 @@ impl Exchange<'_, H1> {
         if fetched.origin.head.status != 101 {
             return match self.arrived(fetched, &mut purpose).await? {
                 Some(step) => Ok(step),
-                None => Err(
-                    OriginFailure::Invalid("an answer to a range that was not asked for").into(),
-                ),
+                None => Err(OriginFailure::Invalid(UNASKED_RANGE).into()),
             };
         }
         self.worker.stats.increment(Counter::Upgrades);

@@ -265,7 +265,7 @@ fn replace(pool: &Pool, template: &Server, members: &mut Vec<Arc<Server>>, found
         match pool.add(&new) {
             Ok(server) => stay.push(server),
             Err(there) if members.iter().any(|member| Arc::ptr_eq(member, &there)) => {
-                pool.set_weight(&there, new.weight);
+                pool.renew(&there, &new);
                 stay.push(there);
             }
             // It is listed beside the service.

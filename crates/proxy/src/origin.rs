@@ -74,11 +74,12 @@ impl Origin {
         let keep = pool.idle_connections > 0;
         let form = cgi::form(pool.protocol, keep);
         let mut head = worker.take_scratch();
+        let host = forward::host(fetch.request, &connection);
         match (form, fetch.cgi) {
-            (Some(form), Some(asked)) => cgi::write_request(fetch, asked, form, &mut head)?,
+            (Some(form), Some(asked)) => cgi::write_request(fetch, host, asked, form, &mut head)?,
             _ => forward::write_head(
                 fetch.request,
-                forward::host(fetch.request, &connection),
+                host,
                 changes,
                 fetch.snapshot,
                 fetch.peer,

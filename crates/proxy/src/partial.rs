@@ -15,7 +15,6 @@ use forebay_http::framing::BodyLength;
 use forebay_http::range::ContentRange;
 use forebay_stats::Counter;
 
-use crate::arrive::withheld;
 use crate::client::Client;
 use crate::exchange::{Exchange, Step};
 use crate::failure::Failure;
@@ -46,7 +45,7 @@ impl<C: Client> Exchange<'_, C> {
         let capture = self.outcome.stored.then_some(most);
         let body = relay::run(self, fetched, capture).await?;
         if let Some(bytes) = body.filter(|bytes| bytes.len() as u64 == last - first + 1) {
-            let withheld = withheld(&head);
+            let withheld = self.withheld(&head);
             let empty = Body::complete(self.worker.cache().budget(), &[]);
             let draft = self.draft(&head, terms, &withheld, Content::Whole(empty));
             let evicted = self.worker.cache().publish_range(
@@ -105,7 +104,7 @@ impl<C: Client> Exchange<'_, C> {
         let tail = ranges
             .bytes_of(&(missing.end..ranges.complete_len()))
             .unwrap_or_default();
-        let withheld = withheld(&merged);
+        let withheld = self.withheld(&merged);
         let draft = self.draft(&merged, terms, &withheld, Content::Whole(body));
         let (object, _) = self.worker.cache().publish(
             &self.key(),

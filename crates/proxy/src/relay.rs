@@ -10,6 +10,7 @@ use forebay_http::Method;
 use forebay_http::fields::FieldId;
 use forebay_http::framing::BodyLength;
 
+use crate::behind::Behind;
 use crate::client::{Client, Framing};
 use crate::coding::Encoder;
 use crate::exchange::Exchange;
@@ -31,95 +32,215 @@ pub(crate) async fn run<C: Client>(
     exchange.intercept(head.status, fields)?;
     let is_head = exchange.request.head.method == Method::Head;
     // A part that is kept is kept as it came.
-    let mut encoder = match capture {
+    let encoder = match capture {
         None => exchange.begin_coding(&mut fetched),
         Some(_) => None,
     };
-    let is_coded = encoder.is_some();
-    exchange.begin_relay(&fetched, is_head, is_coded).await?;
-    let budget = exchange.worker.cache().budget();
-    let mut captured = capture.map(|most| Capture::new(budget, most));
-    let relayed = match encoder.take() {
-        Some(encoder) if !is_head => coded_body(exchange, &mut fetched, encoder).await,
-        _ => body(exchange, &mut fetched, &mut captured).await,
+    exchange
+        .begin_relay(&fetched, is_head, encoder.is_some())
+        .await?;
+    let mut through = match encoder.filter(|_| !is_head) {
+        Some(encoder) => Through::Coder {
+            encoder: Some(encoder),
+            // A body of unknown length may be one that somebody waits for piece by piece.
+            is_stream: !matches!(fetched.length, BodyLength::Length(_)),
+        },
+        None => {
+            let budget = exchange.worker.cache().budget();
+            Through::Capture(capture.map(|most| Capture::new(budget, most)))
+        }
     };
-    if let Err(failure) = relayed {
-        exchange.outcome.detail = match failure {
-            Failure::Origin(failure) => failure.reason(),
-            Failure::Client(refused) => refused.why,
-            Failure::ClientGone => "",
-        };
-        // The head is out: the client can only be shown that this is not the whole.
-        exchange.client.break_off();
-        return Err(Failure::ClientGone);
-    }
+    let relayed = match through {
+        Through::Capture(_) => body(exchange, &mut fetched, &mut through).await,
+        Through::Coder { .. } => coded_body(exchange, &mut fetched, &mut through).await,
+    };
+    let behind = match relayed {
+        Ok(behind) => behind,
+        Err(failure) => return Err(broken_off(exchange, failure)),
+    };
     let trailers: Option<Box<[u8]>> = fetched.origin.trailers().map(Into::into);
     if fetched.upload.is_over() {
         let now_ms = exchange.now_ms();
         fetched.origin.release(exchange.snapshot, now_ms);
     }
+    if let Some(behind) = behind
+        && let Err(failure) = Box::pin(behind.send_rest(exchange)).await
+    {
+        return Err(broken_off(exchange, failure));
+    }
     crate::fetch::end(exchange.client, exchange.snapshot, trailers.as_deref()).await?;
-    Ok(captured.and_then(|capture| capture.kept))
+    Ok(match through {
+        Through::Capture(Some(capture)) => capture.kept,
+        _ => None,
+    })
 }
 
+/// What becomes of a body on its way from the origin to the client.
+pub(crate) enum Through {
+    /// It stays as it is; a copy of it may be kept.
+    Capture(Option<Capture>),
+    /// It is coded; `encoder` is gone when that has ended.
+    Coder {
+        encoder: Option<Encoder>,
+        is_stream: bool,
+    },
+}
+
+impl Through {
+    /// What the client gets for these bytes; perhaps nothing yet.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
+        match self {
+            Self::Capture(capture) => {
+                if let Some(capture) = capture {
+                    capture.add(bytes);
+                }
+                Ok(bytes.to_vec())
+            }
+            Self::Coder { encoder, is_stream } => {
+                let Some(encoder) = encoder else {
+                    return Ok(Vec::new());
+                };
+                encoder
+                    .write(bytes)
+                    .and_then(|()| if *is_stream { encoder.flush() } else { Ok(()) })
+                    .map_err(|_| NOT_CODED)?;
+                Ok(encoder.take())
+            }
+        }
+    }
+
+    /// What it gets at the end.
+    pub(crate) fn end(&mut self) -> Result<Vec<u8>, Failure> {
+        match self {
+            Self::Coder { encoder, .. } => match encoder.take() {
+                Some(encoder) => encoder.finish().map_err(|_| NOT_CODED.into()),
+                None => Ok(Vec::new()),
+            },
+            Self::Capture(_) => Ok(Vec::new()),
+        }
+    }
+}
+
+const NOT_CODED: OriginFailure = OriginFailure::Invalid("the response could not be compressed");
+
+/// The head is out: the client can only be shown that this is not the whole.
+fn broken_off<C: Client>(exchange: &mut Exchange<'_, C>, failure: Failure) -> Failure {
+    exchange.outcome.detail = match failure {
+        Failure::Origin(failure) => failure.reason(),
+        Failure::Client(refused) => refused.why,
+        Failure::ClientGone => "",
+    };
+    exchange.client.break_off();
+    Failure::ClientGone
+}
+
+/// Relays a response that has no body.
+pub(crate) async fn head_alone<C: Client>(
+    exchange: &mut Exchange<'_, C>,
+    fetched: &Fetched,
+) -> Result<(), Failure> {
+    if exchange.client.wants_nothing() {
+        return Ok(());
+    }
+    exchange.begin_relay(fetched, false, false).await?;
+    crate::fetch::end(exchange.client, exchange.snapshot, None).await
+}
+
+/// Relays a body as it is; returns what the client has not taken yet of one that is here whole.
 async fn body<C: Client>(
     exchange: &mut Exchange<'_, C>,
     fetched: &mut Fetched,
-    captured: &mut Option<Capture>,
-) -> Result<(), Failure> {
+    through: &mut Through,
+) -> Result<Option<Behind>, Failure> {
     while let Some(range) = next(exchange, fetched).await? {
         let bytes = fetched.origin.body_bytes(range.clone());
         exchange.outcome.body_bytes += bytes.len() as u64;
-        if let Some(capture) = captured {
+        if let Through::Capture(Some(capture)) = through {
             capture.add(bytes);
         }
-        send(exchange, fetched, range.clone()).await?;
-        fetched.origin.consume(range.end);
+        if fetched.upload.is_over() {
+            let begun = send(exchange, fetched, range.clone()).await?;
+            fetched.origin.consume(range.end);
+            if let Some(first) = begun
+                && let Some(behind) = fall_behind(exchange, fetched, through, first).await?
+            {
+                return Ok(Some(behind));
+            }
+        } else {
+            send_during_upload(exchange, fetched, |exchange, fetched, cx| {
+                let bytes = fetched.origin.body_bytes(range.clone());
+                exchange.client.poll_send(cx, &[bytes])
+            })
+            .await?;
+            fetched.origin.consume(range.end);
+        }
     }
-    Ok(())
+    Ok(None)
 }
 
-/// Relays a body through an encoder.
+/// The same through an encoder.
 async fn coded_body<C: Client>(
     exchange: &mut Exchange<'_, C>,
     fetched: &mut Fetched,
-    mut encoder: Encoder,
-) -> Result<(), Failure> {
-    const FAILED: OriginFailure = OriginFailure::Invalid("the response could not be compressed");
-    // A body of unknown length may be one that somebody waits for piece by piece.
-    let is_stream = !matches!(fetched.length, BodyLength::Length(_));
-    while let Some(range) = next(exchange, fetched).await? {
-        encoder
-            .write(fetched.origin.body_bytes(range.clone()))
-            .and_then(|()| if is_stream { encoder.flush() } else { Ok(()) })
-            .map_err(|_| FAILED)?;
-        fetched.origin.consume(range.end);
-        send_coded(exchange, fetched, &encoder.take()).await?;
+    through: &mut Through,
+) -> Result<Option<Behind>, Failure> {
+    loop {
+        let (bytes, is_last) = match next(exchange, fetched).await? {
+            Some(range) => {
+                let bytes = through.take(fetched.origin.body_bytes(range.clone()))?;
+                fetched.origin.consume(range.end);
+                (bytes, false)
+            }
+            None => (through.end()?, true),
+        };
+        exchange.outcome.body_bytes += bytes.len() as u64;
+        if !bytes.is_empty()
+            && let Some(behind) = send_coded(exchange, fetched, through, bytes).await?
+        {
+            return Ok(Some(behind));
+        }
+        if is_last {
+            return Ok(None);
+        }
     }
-    let last = encoder.finish().map_err(|_| FAILED)?;
-    send_coded(exchange, fetched, &last).await
 }
 
 async fn send_coded<C: Client>(
     exchange: &mut Exchange<'_, C>,
     fetched: &mut Fetched,
-    bytes: &[u8],
-) -> Result<(), Failure> {
-    if bytes.is_empty() {
-        return Ok(());
+    through: &mut Through,
+    bytes: Vec<u8>,
+) -> Result<Option<Behind>, Failure> {
+    if !fetched.upload.is_over() {
+        return send_during_upload(exchange, fetched, |exchange, _, cx| {
+            exchange.client.poll_send(cx, &[&bytes])
+        })
+        .await
+        .map(|()| None);
     }
-    exchange.outcome.body_bytes += bytes.len() as u64;
-    if fetched.upload.is_over() {
-        return crate::fetch::send(exchange.client, exchange.snapshot, &[bytes]).await;
+    match begin_to_send(exchange.client, &bytes).await? {
+        Poll::Ready(()) => Ok(None),
+        Poll::Pending => fall_behind(exchange, fetched, through, bytes).await,
     }
-    send_during_upload(exchange, fetched, |exchange, _, cx| {
-        exchange.client.poll_send(cx, &[bytes])
-    })
-    .await
+}
+
+/// Goes on while the client is slow; `first` is what it has begun to take. Returns what it has not
+/// taken when the origin has said everything.
+async fn fall_behind<C: Client>(
+    exchange: &mut Exchange<'_, C>,
+    fetched: &mut Fetched,
+    through: &mut Through,
+    first: Vec<u8>,
+) -> Result<Option<Behind>, Failure> {
+    let behind = Behind::new(exchange.worker.cache().budget(), first);
+    // Rare and large.
+    let behind = Box::pin(behind.run(exchange, fetched, through)).await;
+    exchange.moment = exchange.worker.now();
+    behind
 }
 
 /// A copy of a body that passes, counted in the budget and given up when it grows too large.
-struct Capture {
+pub(crate) struct Capture {
     kept: Option<Vec<u8>>,
     most: u64,
     charge: Charge,
@@ -134,7 +255,7 @@ impl Capture {
         }
     }
 
-    fn add(&mut self, bytes: &[u8]) {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
         let Some(kept) = &mut self.kept else { return };
         kept.extend_from_slice(bytes);
         self.charge.set(kept.capacity() as u64);
@@ -195,28 +316,39 @@ async fn next<C: Client>(
     read
 }
 
+/// Sends a part of the body if the client takes it at once; returns what it has begun to take else.
 async fn send<C: Client>(
     exchange: &mut Exchange<'_, C>,
     fetched: &mut Fetched,
     range: std::ops::Range<usize>,
-) -> Result<(), Failure> {
-    if fetched.upload.is_over() {
-        let Exchange {
-            client, snapshot, ..
-        } = exchange;
-        // Head and body in one piece without a copy of the body: 560 instructions for 6 KB.
-        if let Some(head) = client.unsent_head()
-            && let Some(bytes) = fetched.origin.body_behind(range.clone(), head)
-        {
-            head.clear();
-            return crate::fetch::send(*client, snapshot, &[bytes]).await;
+) -> Result<Option<Vec<u8>>, Failure> {
+    let client = &mut *exchange.client;
+    // Head and body in one piece without a copy of the body: 560 instructions for 6 KB.
+    let joined = match client.unsent_head() {
+        Some(head) => {
+            let joined = fetched.origin.body_behind(range.clone(), head);
+            if joined.is_some() {
+                head.clear();
+            }
+            joined
         }
-        let bytes = fetched.origin.body_bytes(range);
-        return crate::fetch::send(*client, snapshot, &[bytes]).await;
-    }
-    send_during_upload(exchange, fetched, |exchange, fetched, cx| {
-        let bytes = fetched.origin.body_bytes(range.clone());
-        exchange.client.poll_send(cx, &[bytes])
+        None => None,
+    };
+    let bytes = match joined {
+        Some(bytes) => bytes,
+        None => fetched.origin.body_bytes(range),
+    };
+    let begun = begin_to_send(client, bytes).await?;
+    Ok(begun.is_pending().then(|| bytes.to_vec()))
+}
+
+/// Sends what the client takes now; pending: that is not all.
+async fn begin_to_send(client: &mut impl Client, bytes: &[u8]) -> Result<Poll<()>, Failure> {
+    std::future::poll_fn(|cx| {
+        Poll::Ready(match client.poll_send(cx, &[bytes]) {
+            Poll::Ready(sent) => sent.map(Poll::Ready),
+            Poll::Pending => Ok(Poll::Pending),
+        })
     })
     .await
 }
@@ -284,11 +416,11 @@ impl<C: Client> Exchange<'_, C> {
         if let Some(line) = &fetched.sticky {
             out.extend_from_slice(line);
         }
+        out.extend_from_slice(self.snapshot.via(head.http10));
         if self.policy.cache_status {
-            out.extend_from_slice(&self.snapshot.via_and_status);
+            let via_bytes = self.snapshot.via_line.len();
+            out.extend_from_slice(&self.snapshot.via_and_status[via_bytes..]);
             self.outcome.end_cache_status(None, out);
-        } else {
-            out.extend_from_slice(&self.snapshot.via_line);
         }
         let stated = || {
             forebay_http::framing::content_length(&head.fields)

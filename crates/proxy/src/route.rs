@@ -3,14 +3,15 @@
 use forebay_cache::key::{self, Place};
 use forebay_config::settings::{Policy, Server};
 use forebay_http::cache_control::RequestDirectives;
-use forebay_http::fields::{FieldId, each_member, set};
+use forebay_http::fields::{FieldId, each_member};
 use forebay_http::uri::{self, Target};
-use forebay_http::{Method, query};
+use forebay_http::{Method, forwarded, query};
 
+use forebay_rules::access;
 use forebay_rules::when::Asked;
 
 use crate::failure::Refused;
-use crate::forward::Peer;
+use crate::forward::{FORWARDING, Peer};
 use crate::purge_step::is_purge;
 use crate::snapshot::Snapshot;
 use crate::worker::Request;
@@ -21,6 +22,7 @@ const MOST_PASSES: usize = 8;
 impl Request {
     /// Fills in host, authority and target and finds the site.
     pub(crate) fn route(&mut self, snapshot: &Snapshot) -> Result<usize, Refused> {
+        self.secure = false;
         if let Err(refused) = self.read_target() {
             self.forget_host();
             return Err(refused);
@@ -222,24 +224,35 @@ impl Request {
         }
     }
 
-    /// Takes what a trusted proxy says of the client, and drops what anybody else says.
+    /// Takes what a trusted proxy says of the client, and drops what anybody else says. Of
+    /// `Forwarded` and the older fields, either will do: from here on the older ones say it.
     pub(crate) fn heed_forwarding(&mut self, server: &Server, peer: &Peer) {
-        const FORWARDING: u64 = set(&[
-            FieldId::Forwarded,
-            FieldId::XForwardedFor,
-            FieldId::XForwardedHost,
-            FieldId::XForwardedProto,
-        ]);
         let fields = &mut self.head.fields;
         if !fields.has_any(FORWARDING) {
             return;
         }
-        if peer.is_trusted(server) {
-            let proto = fields.get(FieldId::XForwardedProto);
-            self.secure = proto.is_some_and(|proto| proto.eq_ignore_ascii_case(b"https"));
-        } else {
+        if !peer.is_trusted(server) {
             fields.retain(|field| field.id.bit() & FORWARDING == 0);
+            return;
         }
+        // Whoever sets the older fields need not know this one: it may be the client's.
+        let older = FORWARDING & !FieldId::Forwarded.bit();
+        if fields.has(FieldId::Forwarded) && !fields.has_any(older) {
+            let trusted = |address: &[u8]| access::is_trusted(address, &server.trusted_proxies);
+            let said = forwarded::to_x_forwarded(fields.all(FieldId::Forwarded), trusted);
+            let addresses = (!said.addresses.is_empty()).then_some(said.addresses);
+            for (id, value) in [
+                (FieldId::XForwardedFor, addresses),
+                (FieldId::XForwardedHost, said.host),
+                (FieldId::XForwardedProto, said.proto),
+            ] {
+                if let Some(value) = value {
+                    fields.push(id, &value);
+                }
+            }
+        }
+        let proto = fields.get(FieldId::XForwardedProto);
+        self.secure = proto.is_some_and(|proto| proto.eq_ignore_ascii_case(b"https"));
     }
 
     /// Where this request's keys lie.
@@ -259,7 +272,9 @@ impl Request {
         let place = self.place(site, answerer);
         key::write(policy, &place, &self.target, &self.head.fields, &mut key);
         self.key = key;
-        if key::filters_query(policy) {
+        // What the key is without, the origin does without: but not where the request is to change
+        // something there.
+        if key::filters_query(policy) && self.head.method.is_get_or_head() {
             let (path, search) = uri::split_path(&self.target);
             let path_len = path.len();
             if let Some(search) = search {
@@ -323,6 +338,7 @@ impl Request {
 
     /// Forgets the request before, so that nothing of it is logged for what could not be read.
     pub(crate) fn forget(&mut self) {
+        self.secure = false;
         self.head.fields.clear();
         self.head.target.clear();
         self.head.method = Method::Get;

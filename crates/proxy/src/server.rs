@@ -210,7 +210,7 @@ fn state_of(server: &forebay_upstream::Server, now_ms: u64) -> &'static str {
     match server.order() {
         ServerOrder::Removed => "removed",
         ServerOrder::Down => "down",
-        ServerOrder::Drain => "draining",
+        ServerOrder::Drain | ServerOrder::Leaving => "draining",
         ServerOrder::Up if !server.is_healthy() => "unhealthy",
         ServerOrder::Up if server.is_failed(now_ms) => "failed",
         ServerOrder::Up if server.is_ejected(now_ms) => "ejected",
@@ -229,7 +229,7 @@ impl Server {
         let listeners = if from_outside {
             share(inherited, workers)
         } else {
-            bind_all(&settings.listen, workers)
+            bind_all(&settings, &settings.listen, workers)
         };
         let listeners = listeners.map_err(|(address, error)| StartError::Listen(address, error))?;
         let registry = Registry::new();
@@ -350,7 +350,8 @@ impl Handle {
     }
 
     /// Puts `settings` in force without dropping a connection or the cache.
-    /// Returns what takes a restart to change. Blocks while names are resolved.
+    /// Returns the names that are not known. Blocks while names are resolved. The number of workers
+    /// and the disk tier stay as they are.
     pub fn reload(&self, settings: Settings) -> Result<Vec<String>, ReloadError> {
         self.control.reload(settings)
     }
@@ -441,13 +442,6 @@ impl Control {
 
     fn reload(&self, settings: Settings) -> Result<Vec<String>, ReloadError> {
         let before = self.shared.snapshot.load_full();
-        let mut warnings = Vec::new();
-        if settings.server.workers != before.settings.server.workers {
-            warnings.push("server.workers takes a restart to change".to_owned());
-        }
-        if settings.cache.disk != before.settings.cache.disk {
-            warnings.push("cache.disk takes a restart to change".to_owned());
-        }
         let prepared = Prepared::read(&settings.pools).map_err(ReloadError::Tls)?;
         let new = self
             .bind_new(&settings)
@@ -462,7 +456,7 @@ impl Control {
             .set_limit(snapshot.settings.cache.memory);
         let snapshot = Arc::new(snapshot);
         self.shared.snapshot.store(Arc::clone(&snapshot));
-        warnings.extend(self.resolver.settle());
+        let warnings = self.resolver.settle();
         let old_log = log.map(|log| self.shared.log.swap(log));
         self.shared.generation.fetch_add(1, Relaxed);
         new.into_iter()
@@ -489,7 +483,7 @@ impl Control {
         };
         let new: Vec<ListenAddress> = settings.listen.iter().filter(is_new).cloned().collect();
         drop(listening);
-        bind_all(&new, self.workers.len())
+        bind_all(settings, &new, self.workers.len())
     }
 
     /// Stops listening where the settings do not ask for it any more.
@@ -506,6 +500,9 @@ impl Control {
                 if let ListenAddress::Unix(path) = bound {
                     let _ = std::fs::remove_file(path);
                 }
+            } else if let ListenAddress::Unix(path) = bound {
+                // Who removed the file has let nobody in any more.
+                let _ = listener::set_mode(path, settings.socket_mode(path));
             }
             stays
         });
@@ -532,6 +529,7 @@ impl Control {
 type Bound = Vec<(ListenAddress, Vec<Listener>)>;
 
 fn bind_all(
+    settings: &Settings,
     addresses: &[ListenAddress],
     workers: usize,
 ) -> Result<Bound, (ListenAddress, io::Error)> {
@@ -539,7 +537,12 @@ fn bind_all(
         if listener::is_taken(address) {
             return Err((address.clone(), io::ErrorKind::AddrInUse.into()));
         }
-        let bound = listener::bind(address, workers).map_err(|error| (address.clone(), error))?;
+        let mode = match address {
+            ListenAddress::Unix(path) => settings.socket_mode(path),
+            ListenAddress::Tcp(_) => 0,
+        };
+        let bound = listener::bind(address, mode, workers);
+        let bound = bound.map_err(|error| (address.clone(), error))?;
         Ok((address.clone(), bound))
     };
     addresses.iter().map(bind).collect()

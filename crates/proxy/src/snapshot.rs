@@ -26,6 +26,8 @@ pub(crate) struct Snapshot {
     pub(crate) via: Vec<u8>,
     /// The whole line of it.
     pub(crate) via_line: Vec<u8>,
+    /// The same for a message that came by HTTP/1.0.
+    via_line_http10: Vec<u8>,
     /// That line and the start of `Cache-Status`, for answers that say what the cache did.
     pub(crate) via_and_status: Vec<u8>,
     /// How this cache tells origins that it heeds Surrogate-Control; empty where it does not.
@@ -75,6 +77,7 @@ impl Snapshot {
             },
             via: format!("1.1 {}", settings.server.name).into_bytes(),
             via_line: format!("Via: 1.1 {}\r\n", settings.server.name).into_bytes(),
+            via_line_http10: format!("Via: 1.0 {}\r\n", settings.server.name).into_bytes(),
             via_and_status: format!("Via: 1.1 {0}\r\nCache-Status: {0}", settings.server.name)
                 .into_bytes(),
             capability_line: capability_line(&settings),
@@ -125,6 +128,15 @@ impl Snapshot {
         by_suffix.map(|(_, site)| *site).or(self.fallback)
     }
 
+    /// The line that says that a message went through here, by the version that it came by (RFC
+    /// 9110 section 7.6.3).
+    pub(crate) fn via(&self, http10: bool) -> &[u8] {
+        match http10 {
+            true => &self.via_line_http10,
+            false => &self.via_line,
+        }
+    }
+
     /// The value of `Surrogate-Capability`, where origins are told.
     pub(crate) fn capability(&self) -> Option<&[u8]> {
         let value = self
@@ -140,8 +152,14 @@ impl Snapshot {
 }
 
 fn capability_line(settings: &Settings) -> Vec<u8> {
-    let heeds = |name: &String| name.eq_ignore_ascii_case("Surrogate-Control");
-    if !settings.cache.policy.targeted_fields.iter().any(heeds) {
+    let of_sites = settings.sites.iter().flat_map(|site| {
+        let of_paths = site.paths.iter().map(|rule| &rule.policy);
+        of_paths.chain([&site.policy])
+    });
+    let mut heeded = of_sites
+        .chain([&settings.cache.policy])
+        .flat_map(|policy| &policy.targeted_fields);
+    if !heeded.any(|name| name.eq_ignore_ascii_case("Surrogate-Control")) {
         return Vec::new();
     }
     format!(

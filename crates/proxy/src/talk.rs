@@ -45,10 +45,7 @@ impl<'a, 'f> Talk<'a, 'f> {
         Ok(Self {
             fetch,
             origin: Origin::begin(fetch, connection)?,
-            upload: match (
-                fetch.changes.body,
-                fetch.cgi.and_then(|cgi| cgi.body.as_ref()),
-            ) {
+            upload: match (fetch.changes.body, fetch.kept) {
                 (_, Some(body)) => Upload::stored(body),
                 (Some(_), None) => Upload::new(fetch.changes.expect_continue),
                 (None, None) => Upload::empty(),

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
-use crate::cgi::Spool;
 use crate::client::Client;
 use crate::failure::{Failure, Refused};
 use crate::origin::Origin;
+use crate::spool::Spool;
 
 /// Where the body stands.
 #[derive(Debug)]

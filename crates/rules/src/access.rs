@@ -5,9 +5,11 @@ use std::net::{IpAddr, Ipv6Addr};
 use forebay_config::settings::Network;
 
 /// Whether a client may, by its address: `deny` is stronger than `allow`, and an empty `allow` is
-/// everybody. One without an address (on a Unix socket of this machine) is never denied.
+/// everybody. One without an address (on a Unix socket of this machine) is in no network.
 pub fn may(client: Option<IpAddr>, allow: &[Network], deny: &[Network]) -> bool {
-    let Some(client) = client else { return true };
+    let Some(client) = client else {
+        return allow.is_empty();
+    };
     let within = |list: &[Network]| list.iter().any(|net| net.contains(client));
     !within(deny) && (allow.is_empty() || within(allow))
 }
@@ -38,6 +40,11 @@ pub fn client<'a>(
         }
     }
     found
+}
+
+/// Whether an address, as proxies write it, is one of a trusted proxy.
+pub fn is_trusted(text: &[u8], trusted: &[Network]) -> bool {
+    address(text).is_some_and(|ip| trusted.iter().any(|net| net.contains(ip)))
 }
 
 /// An address as proxies write it: bare, in brackets, or with a port.
@@ -88,7 +95,8 @@ mod tests {
         assert!(!may(ip("192.0.2.1"), &allow, &deny));
         assert!(may(ip("192.0.2.1"), &[], &deny));
         assert!(may(ip("::ffff:10.2.0.1"), &allow, &deny));
-        assert!(may(None, &allow, &deny));
+        assert!(!may(None, &allow, &deny));
+        assert!(may(None, &[], &deny));
     }
 
     #[test]

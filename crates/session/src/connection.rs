@@ -180,6 +180,11 @@ impl Connection {
         }
     }
 
+    /// Bytes that it keeps for a command that is not at its end, beside the input that is not taken.
+    pub fn held_bytes(&self) -> usize {
+        self.shared.parked.capacity()
+    }
+
     /// Whether nothing was said yet, or nothing is under way between commands.
     #[must_use]
     pub fn is_idle(&self) -> bool {

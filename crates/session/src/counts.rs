@@ -114,6 +114,8 @@ pub struct Figures {
     pub curr_connections: u64,
     /// How many there were.
     pub total_connections: u64,
+    /// How many were sent away for want of room.
+    pub rejected_connections: u64,
     /// How many bytes clients sent.
     pub bytes_read: u64,
     /// How many bytes they were sent.
@@ -128,6 +130,8 @@ pub struct Figures {
     pub bytes: u64,
     /// How many they may.
     pub limit_bytes: u64,
+    /// Whether items have to go where there is no room for others.
+    pub evicts: bool,
     /// How many items had to go.
     pub evictions: u64,
     /// How many expired without being read.

@@ -213,6 +213,12 @@ pub struct Ticket(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Commit(pub u64);
 
+impl Commit {
+    /// That of a write that was not carried out: it never comes about. Who asked for it is
+    /// disconnected without an answer, also where none was wanted.
+    pub const REFUSED: Self = Self(u64::MAX);
+}
+
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
@@ -223,10 +229,22 @@ pub enum Done {
     Pending(Ticket),
 }
 
+/// What became of a copy that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copied {
+    /// It is there.
+    Done,
+    /// There is none; the engine tells the operator why.
+    Refused,
+    /// It is under way; it is asked for again with the ticket, when the engine has called for it.
+    Pending(Ticket),
+}
+
 /// An operation on a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The key: 1 to 250 bytes of any kind, from Tyrant's clients also longer ones.
+    /// The key: 1 to [`KEY_MOST`](crate::KEY_MOST) bytes of any kind. There is no item under
+    /// another one, and none is made.
     pub key: &'a [u8],
     /// What to do.
     pub op: Op<'a>,
@@ -276,4 +294,11 @@ pub trait Engine {
 
     /// The point that must be durable for everything written so far to be.
     fn sync(&self) -> Commit;
+
+    /// Keeps a copy of everything, as it is at this moment, under a name that is one of a file
+    /// without a directory, where the engine keeps its own. An engine may have no copies.
+    fn copy(&self, name: &str, resumed: Option<Ticket>) -> Copied {
+        let _ = (name, resumed);
+        Copied::Refused
+    }
 }

@@ -28,8 +28,8 @@ pub use connection::{Connection, State, Taken};
 pub use counts::{Counts, Figures};
 pub use decide::{Change, Reply, Source, decide};
 pub use engine::{
-    Answer, Arithmetic, Commit, Cursor, Done, Engine, Item, Marks, MetaGet, Mode, Op, Recache,
-    Request, Store, Ticket,
+    Answer, Arithmetic, Commit, Copied, Cursor, Done, Engine, Item, Marks, MetaGet, Mode, Op,
+    Recache, Request, Store, Ticket,
 };
 pub use expiry::is_expired;
 pub use limits::{Access, KEY_MOST, LINE_MOST, Limits};

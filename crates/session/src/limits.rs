@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
-/// The longest key of memcached's protocols, in bytes.
+/// The longest key, in bytes: memcached's, and so that of every protocol here.
 pub const KEY_MOST: usize = 250;
 
 /// The longest line of the text protocol that is no `get`, in bytes.
 pub const LINE_MOST: usize = 2048;
+
+/// Whether a key may have so many bytes.
+pub(crate) fn is_key_length(bytes: usize) -> bool {
+    (1..=KEY_MOST).contains(&bytes)
+}
 
 /// How much a connection may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

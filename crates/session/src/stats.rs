@@ -11,6 +11,9 @@ pub(crate) const VERSION: &str = "1.6.18";
 /// What an item takes beside its key and its value, where one must be told.
 const ITEM_HEAD_BYTES: u64 = 48;
 
+/// A page of memcached's, in bytes.
+const PAGE_BYTES: u64 = 1 << 20;
+
 /// How many bytes an item takes, as it is told.
 pub(crate) fn size(key: &[u8], value_len: usize) -> u64 {
     ITEM_HEAD_BYTES + (key.len() + value_len) as u64
@@ -42,7 +45,7 @@ pub(crate) fn each<E: Engine>(
             run.now_s,
         ),
         b"settings" => settings(&mut rows, &figures, run.limits.item_bytes as u64),
-        b"items" => items(&mut rows, &figures),
+        b"items" => items(&mut rows, &figures, &figures.counts.plus(run.counts)),
         b"slabs" => slabs(&mut rows, &figures, &figures.counts.plus(run.counts)),
         b"sizes" => rows.text("sizes_status", "disabled"),
         b"conns" => {}
@@ -81,6 +84,7 @@ fn general(rows: &mut Rows<'_>, figures: &Figures, counts: &Counts, now_s: u32) 
     rows.number("max_connections", figures.max_connections);
     rows.number("curr_connections", figures.curr_connections);
     rows.number("total_connections", figures.total_connections);
+    rows.number("rejected_connections", figures.rejected_connections);
     for (name, value) in counts.rows() {
         rows.number(name, value);
     }
@@ -103,7 +107,7 @@ fn settings(rows: &mut Rows<'_>, figures: &Figures, item_bytes: u64) {
     rows.number("maxconns", figures.max_connections);
     rows.number("tcpport", figures.port.into());
     rows.text("udpport", "0");
-    rows.text("evictions", "on");
+    rows.text("evictions", if figures.evicts { "on" } else { "off" });
     rows.number("num_threads", figures.threads.into());
     rows.text("cas_enabled", "yes");
     rows.text("binding_protocol", "auto-negotiate");
@@ -114,23 +118,37 @@ fn settings(rows: &mut Rows<'_>, figures: &Figures, item_bytes: u64) {
 }
 
 /// There is one class of items here.
-fn items(rows: &mut Rows<'_>, figures: &Figures) {
+fn items(rows: &mut Rows<'_>, figures: &Figures, counts: &Counts) {
     if figures.curr_items == 0 {
         return;
     }
     rows.number("items:1:number", figures.curr_items);
     rows.number("items:1:evicted", figures.evictions);
+    rows.number("items:1:outofmemory", counts.store_no_memory);
     rows.number("items:1:reclaimed", figures.reclaimed);
     rows.number("items:1:expired_unfetched", figures.expired_unfetched);
     rows.number("items:1:evicted_unfetched", figures.evicted_unfetched);
 }
 
+/// In its words a chunk is what an item takes on average, and the pages are the memory there is.
 fn slabs(rows: &mut Rows<'_>, figures: &Figures, counts: &Counts) {
-    rows.number("1:used_chunks", figures.curr_items);
-    rows.number("1:mem_requested", figures.bytes);
-    rows.number("1:get_hits", counts.get_hits);
-    rows.number("1:cmd_set", counts.cmd_set);
-    rows.number("1:delete_hits", counts.delete_hits);
-    rows.text("active_slabs", "1");
+    if let Some(item_bytes) = figures.bytes.checked_div(figures.curr_items) {
+        let item_bytes = item_bytes.max(1);
+        let pages = figures.limit_bytes.div_ceil(PAGE_BYTES);
+        let used = figures.curr_items;
+        // Where values lie on disk too, there may be more than memory has room for.
+        let total = (figures.limit_bytes / item_bytes).max(used);
+        rows.number("1:chunk_size", item_bytes);
+        rows.number("1:chunks_per_page", PAGE_BYTES / item_bytes);
+        rows.number("1:total_pages", pages);
+        rows.number("1:total_chunks", total);
+        rows.number("1:used_chunks", used);
+        rows.number("1:free_chunks", total - used);
+        rows.number("1:mem_requested", figures.bytes);
+        rows.number("1:get_hits", counts.get_hits);
+        rows.number("1:cmd_set", counts.cmd_set);
+        rows.number("1:delete_hits", counts.delete_hits);
+    }
+    rows.number("active_slabs", figures.curr_items.min(1));
     rows.number("total_malloced", figures.bytes);
 }

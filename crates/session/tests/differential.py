@@ -112,7 +112,7 @@ def meta(rng):
         shared.append(b"O" + b"x" * 32)
     pools = {
         "g": [b"v", b"t", b"f", b"s", b"h", b"k", b"v", b"T" + rng.choice(times), b"N" + rng.choice(times),
-              b"R" + rng.choice(times), b"u", b"x", b"E", b"v"],
+              b"R" + rng.choice(times), b"u", b"x", b"v"],
         "s": [b"T" + rng.choice(times), b"F" + number(rng), b"I", b"ME", b"MA", b"MP", b"MR", b"MS", b"MX", b"M",
               b"C" + rng.choice([b"0", b"1", b"99999999", b"z"])],
         "d": [b"I", b"T" + rng.choice(times), b"C" + rng.choice([b"1", b"99999999", b"z"]), b"x"],

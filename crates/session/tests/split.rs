@@ -132,7 +132,7 @@ fn sized(items: &[&[u8]]) -> Vec<u8> {
 fn tyrant() -> impl Strategy<Value = Vec<u8>> {
     let command = select(vec![
         0x10_u8, 0x11, 0x12, 0x13, 0x18, 0x20, 0x30, 0x31, 0x38, 0x50, 0x51, 0x58, 0x60, 0x61,
-        0x68, 0x70, 0x71, 0x72, 0x73, 0x80, 0x81, 0x90, 0x91, 0x92, 0x93, 0x94, 0x95,
+        0x68, 0x70, 0x71, 0x72, 0x73, 0x80, 0x81, 0x90, 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97,
     ]);
     (command, key(), key(), value()).prop_map(|(command, key, other, value)| {
         let (key, other) = (key.as_bytes(), other.as_bytes());
@@ -167,6 +167,8 @@ fn tyrant() -> impl Strategy<Value = Vec<u8>> {
             0x93 => misc(b"iternext", &[]),
             0x94 => misc(b"get", &[key]),
             0x95 => misc(b"unknown", &[key]),
+            0x96 => misc(b"getpart", &[key, b"1", b"2"]),
+            0x97 => misc(b"iterinit", &[key]),
             _ => Vec::new(),
         };
         [&[0xc8, command.min(0x90)][..], &body].concat()

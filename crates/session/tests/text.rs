@@ -186,6 +186,29 @@ fn the_counts_tell_what_happened() {
 }
 
 #[test]
+fn all_items_are_shown_as_one_class() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    assert_eq!(
+        client.say("stats slabs\r\n"),
+        "STAT active_slabs 0\r\nSTAT total_malloced 0\r\nEND\r\n"
+    );
+    client.say("set a 0 0 99\r\n");
+    client.say(&format!("{}\r\n", "x".repeat(99)));
+    client.say("set b 0 0 299\r\n");
+    client.say(&format!("{}\r\n", "x".repeat(299)));
+    let slabs = client.say("stats slabs\r\n");
+    // 200 bytes on average, in 64 MiB.
+    for row in ["chunk_size 200", "total_pages 64", "used_chunks 2"] {
+        assert!(slabs.contains(&format!("STAT 1:{row}\r\n")), "{slabs}");
+    }
+    let row = "STAT 1:free_chunks 335542\r\n";
+    assert!(slabs.contains(row), "{slabs}");
+    let settings = client.say("stats settings\r\n");
+    assert!(settings.contains("STAT evictions off\r\n"), "{settings}");
+}
+
+#[test]
 fn the_engine_is_told_of_all_keys_of_a_line_before_the_first_is_read() {
     let engine = Plain::new(1 << 20);
     let mut client = Client::new(&engine);
@@ -200,10 +223,10 @@ fn the_engine_is_told_of_all_keys_of_a_line_before_the_first_is_read() {
 }
 
 /// What is answered where little may be said at a time, and where much may: it is the same. There
-/// is an item `a`.
+/// is an item `a`; at `broken` the disk fails.
 fn said_in_parts_and_at_once(request: &str) -> String {
-    let answers = [1, 1 << 20].map(|output_bytes| {
-        let engine = Plain::new(1 << 20);
+    let answers = [(1, 0), (1 << 20, 0), (1 << 20, 3)].map(|(output_bytes, pending_every)| {
+        let engine = Plain::slow(1 << 20, pending_every).broken_at("broken");
         let limits = Limits {
             output_bytes,
             ..Limits::default()
@@ -212,9 +235,25 @@ fn said_in_parts_and_at_once(request: &str) -> String {
         client.say("set a 0 0 2\r\nzz\r\n");
         client.say(request)
     });
-    let [in_parts, at_once] = answers;
+    let [in_parts, at_once, late] = answers;
     assert_eq!(in_parts, at_once);
+    assert_eq!(late, at_once);
     at_once
+}
+
+#[test]
+fn an_item_that_cannot_be_read_is_not_told_to_be_missing() {
+    let failed = "SERVER_ERROR the value cannot be read\r\n";
+    let found = "VALUE a 0 2\r\nzz\r\n";
+    for verb in ["get", "gat 100"] {
+        let request = format!("{verb} broken\r\n{verb} a broken a\r\n{verb} a\r\n");
+        let expected = [failed, found, failed, found, "END\r\n"].concat();
+        assert_eq!(said_in_parts_and_at_once(&request), expected);
+        let many = "a ".repeat(2_000);
+        let request = format!("{verb} {many}broken {many}\r\nmn\r\n");
+        let expected = [&found.repeat(2_000), failed, "MN\r\n"].concat();
+        assert_eq!(said_in_parts_and_at_once(&request), expected);
+    }
 }
 
 #[test]

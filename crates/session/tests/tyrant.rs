@@ -166,6 +166,82 @@ fn many_records_are_read_at_once_and_walked_over() {
 }
 
 #[test]
+fn a_record_that_cannot_be_read_is_not_told_to_be_missing() {
+    let engine = Plain::slow(1 << 20, 2).broken_at("kb");
+    let mut client = Client::new(&engine);
+    client.send(&misc(b"putlist", &[b"ka", b"1", b"kb", b"2"]));
+    let mut mget = command(0x31, &[2], &[]);
+    for key in ["ka", "kb"] {
+        mget.extend_from_slice(&[&numbers(&[2])[..], key.as_bytes()].concat());
+    }
+    assert_eq!(client.send(&mget), list(1, &[]));
+    assert_eq!(
+        client.send(&misc(b"getlist", &[b"ka", b"kb"])),
+        list(1, &[])
+    );
+    client.send(&command(0x50, &[], &[]));
+    assert_eq!(
+        client.send(&misc(b"iternext", &[])),
+        list(0, &[b"ka", b"1"])
+    );
+    assert_eq!(client.send(&misc(b"iternext", &[])), [0_u8; 0]);
+    assert!(client.closed, "its code would say that the walk is over");
+}
+
+#[test]
+fn a_part_of_a_value_is_read() {
+    let engine = Plain::slow(1 << 20, 2);
+    let mut client = Client::new(&engine);
+    client.send(&misc(b"put", &[b"a", b"abcdef"]));
+    let mut part = |arguments: &[&[u8]]| client.send(&misc(b"getpart", arguments));
+    assert_eq!(part(&[b"a", b"2", b"3"]), list(0, &[b"cde"]));
+    assert_eq!(part(&[b"a", b"2", b"99"]), list(0, &[b"cdef"]));
+    assert_eq!(part(&[b"a", b"2", b"0"]), list(0, &[b""]));
+    assert_eq!(part(&[b"a", b"5"]), list(0, &[b"f"]));
+    assert_eq!(part(&[b"a", b"-1", b"-1"]), list(0, &[b"abcdef"]));
+    assert_eq!(part(&[b"a"]), list(0, &[b"abcdef"]));
+    assert_eq!(part(&[b"a", b"6"]), list(1, &[]));
+    assert_eq!(part(&[b"a", &[b'9'; 40]]), list(1, &[]));
+    assert_eq!(part(&[b"none", b"0"]), list(1, &[]));
+    assert_eq!(part(&[]), list(1, &[]));
+}
+
+#[test]
+fn a_walk_begins_at_the_key_that_is_named() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    for number in 100..400 {
+        client.send(&misc(b"put", &[number.to_string().as_bytes(), b"v"]));
+    }
+    assert_eq!(client.send(&misc(b"iterinit", &[b"none"])), list(1, &[]));
+    assert_eq!(client.send(&misc(b"iterinit", &[b"398"])), list(0, &[]));
+    for key in [b"398", b"399"] {
+        let next = client.send(&misc(b"iternext", &[]));
+        assert_eq!(next, list(0, &[key, b"v"]));
+    }
+    assert_eq!(client.send(&misc(b"iternext", &[])), list(1, &[]));
+}
+
+#[test]
+fn arguments_of_misc_that_are_too_many_are_passed_over() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    let done = list(0, &[]);
+    assert_eq!(
+        client.send(&misc(b"putlist", &[b"a", b"1", b"b", b"2", b"c"])),
+        done
+    );
+    assert_eq!(client.send(&misc(b"put", &[b"d", b"4", b"e"])), done);
+    let all = misc(b"getlist", &[b"a", b"b", b"c", b"d", b"e"]);
+    let found: [&[u8]; 6] = [b"a", b"1", b"b", b"2", b"d", b"4"];
+    assert_eq!(client.send(&all), list(0, &found));
+    assert_eq!(client.send(&misc(b"get", &[b"a", b"b"])), list(0, &[b"1"]));
+    assert_eq!(client.send(&misc(b"put", &[b"a"])), list(1, &[]));
+    assert_eq!(client.send(&misc(b"putlist", &[b"a"])), done);
+    assert_eq!(client.send(&misc(b"outlist", &[])), done);
+}
+
+#[test]
 fn what_cannot_be_done_is_answered_and_read_past() {
     let engine = Plain::new(100);
     let limits = Limits {
@@ -188,6 +264,37 @@ fn what_cannot_be_done_is_answered_and_read_past() {
     );
     assert_eq!(client.send(&[0xc8, 0xff]), [0_u8; 0]);
     assert!(client.closed);
+}
+
+#[test]
+fn a_key_that_no_store_takes_is_refused_in_the_words_of_each_protocol() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    for bytes in [0, 251, 1024] {
+        let key = vec![b'k'; bytes];
+        let put = command(0x10, &[bytes as u32, 1], &[&key, b"v"]);
+        assert_eq!(client.send(&put), [1], "put of {bytes} bytes");
+        assert_eq!(client.send(&misc(b"put", &[&key, b"v"])), list(1, &[]));
+        let get = command(0x30, &[bytes as u32], &[&key]);
+        assert_eq!(client.send(&get), [1], "get of {bytes} bytes");
+        assert_eq!(client.send(&misc(b"getlist", &[&key])), list(0, &[]));
+    }
+    assert_eq!(
+        client.send(&command(0x10, &[250, 1], &[&[b'k'; 250], b"v"])),
+        [0]
+    );
+    let long = "k".repeat(251);
+    for (path, expected) in [(&*long, "414 URI Too Long"), ("", "400 Bad Request")] {
+        let mut client = Client::new(&engine);
+        for method in ["GET", "HEAD", "PUT", "POST", "DELETE"] {
+            let request = format!("{method} /{path} HTTP/1.1\r\nContent-Length: 0\r\n\r\n");
+            let answer = client.say(&request);
+            let status = format!("HTTP/1.1 {expected}\r\n");
+            assert!(answer.starts_with(&status), "{method}: {answer}");
+            let is_head = answer.ends_with("\r\n\r\n");
+            assert_eq!(is_head, method == "HEAD", "{answer}");
+        }
+    }
 }
 
 #[test]
@@ -233,6 +340,50 @@ fn http_reads_and_writes_records() {
         client.closed,
         "HTTP/1.0 keeps the connection only where the client asks for it"
     );
+}
+
+#[test]
+fn http_ends_and_keeps_connections_as_their_clients_ask() {
+    let engine = Plain::new(1 << 20);
+    let ends = |version: &str, fields: &str| {
+        let mut client = Client::new(&engine);
+        let answer = client.say(&format!("GET /a HTTP/{version}\r\n{fields}\r\n"));
+        let said = answer.lines().find(|line| line.starts_with("Connection:"));
+        (client.closed, said.map(str::to_owned))
+    };
+    let close = (true, Some("Connection: close".to_owned()));
+    let kept = (false, Some("Connection: keep-alive".to_owned()));
+    assert_eq!(ends("1.1", ""), (false, None));
+    assert_eq!(ends("1.1", "Connection: keep-alive\r\n"), (false, None));
+    assert_eq!(ends("1.1", "Connection: TE, Close\r\n"), close);
+    assert_eq!(
+        ends("1.1", "Connection: close\r\nConnection: keep-alive\r\n"),
+        close
+    );
+    assert_eq!(ends("1.0", ""), close);
+    assert_eq!(ends("1.0", "Connection: TE\r\n"), close);
+    assert_eq!(ends("1.0", "Connection: Keep-Alive, TE\r\n"), kept);
+}
+
+#[test]
+fn a_command_by_name_over_http_is_told_not_to_be_there() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    for name in ["X-TT-MNAME: getlist", "X-TT-XNAME: script"] {
+        let request = format!("POST / HTTP/1.1\r\n{name}\r\nContent-Length: 0\r\n\r\n");
+        let answer = client.say(&request);
+        assert!(answer.starts_with("HTTP/1.1 501 "), "{answer}");
+    }
+}
+
+#[test]
+fn a_plus_sign_in_the_path_is_a_blank_in_the_key() {
+    let engine = Plain::new(1 << 20);
+    let mut client = Client::new(&engine);
+    client.say("PUT /a+b%2Bc HTTP/1.1\r\nContent-Length: 1\r\n\r\nx");
+    let mut other = Client::new(&engine);
+    let get = command(0x30, &[5], &[b"a b+c"]);
+    assert_eq!(other.send(&get), [&[0][..], &numbers(&[1]), b"x"].concat());
 }
 
 #[test]

@@ -51,6 +51,8 @@ counters! {
         "Client connections closed, by either side.";
     ConnectionsRefused, "connections_refused", "connections_refused", "", "connections",
         "Client connections closed at once because `server.max_connections` was reached.";
+    ClientConnectionsRefused, "client_connections_refused", "client_connections_refused", "", "connections",
+        "Client connections closed at once because their client had `limits.client_connections` already.";
 
     Requests, "requests", "requests", "", "requests",
         "Requests whose head was read whole and accepted.";

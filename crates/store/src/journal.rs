@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use crate::errors::JournalError;
 use crate::format::{PREAMBLE_BYTES, Preamble, preamble, read_preamble, u32_at};
+use crate::private;
 use crate::record::bound_sum;
 use crate::segment::SLICES_MOST;
 
@@ -42,7 +43,7 @@ impl Journal {
     pub fn open(path: &Path) -> Result<(Self, Vec<Vec<u8>>), JournalError> {
         let failure = |error| failure(path, error);
         let _ = fs::remove_file(beside(path));
-        let mut options = File::options();
+        let mut options = private::options();
         let mut file = options
             .read(true)
             .write(true)
@@ -131,7 +132,7 @@ impl Journal {
 
     fn write_anew(&self, records: &[&[u8]]) -> io::Result<(File, u64)> {
         let path = beside(&self.path);
-        let mut options = File::options();
+        let mut options = private::options();
         let file = options
             .read(true)
             .write(true)

@@ -25,6 +25,7 @@ mod journal;
 mod log;
 mod open;
 mod place;
+pub mod private;
 mod read;
 mod readers;
 mod reclaim;

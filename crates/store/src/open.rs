@@ -20,6 +20,7 @@ use crate::footer::{SEGMENT_HEAD_BYTES, read_segment_head};
 use crate::format::{PAGE, Preamble, SEGMENT_LEAST, SEGMENT_MOST};
 use crate::index::{Index, SEGMENTS_MOST};
 use crate::log::Log;
+use crate::private;
 use crate::segment::{Health, Segment, number_of};
 use crate::space::Space;
 
@@ -136,9 +137,9 @@ pub(crate) fn failure(path: &Path, error: io::Error) -> OpenError {
 
 /// Creates the directory if there is none, and keeps others out of it.
 pub(crate) fn lock_directory(directory: &Path) -> Result<File, OpenError> {
-    fs::create_dir_all(directory).map_err(|error| failure(directory, error))?;
+    private::create_directory(directory).map_err(|error| failure(directory, error))?;
     let path = directory.join("lock");
-    let mut options = File::options();
+    let mut options = private::options();
     let mut lock = options
         .read(true)
         .write(true)

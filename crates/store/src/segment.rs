@@ -4,7 +4,7 @@
 //! file cut to its length), and in the end unlinked. The file and the space it
 //! takes are given back when the last reader has let go of it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use rustix::io::Errno;
 
 use crate::footer::{self, Row, SEGMENT_HEAD_BYTES, segment_head};
+use crate::private;
 use crate::space::Space;
 
 /// Most slices of one vectored call (`IOV_MAX` of Linux).
@@ -280,7 +281,7 @@ impl Drop for Segment {
 
 fn create_file(number: u64, path: &Path, bytes: u64, health: &Health) -> Result<File, Errno> {
     health.fault()?;
-    let mut options = OpenOptions::new();
+    let mut options = private::options();
     let file = options
         .read(true)
         .write(true)

@@ -148,6 +148,22 @@ fn a_push_is_followed_by_a_notice_that_it_is_synced() {
 }
 
 #[test]
+fn a_sync_that_is_asked_for_is_done_and_told_though_less_is_promised() {
+    let directory = tempfile::tempdir().unwrap();
+    let wal = open(directory.path(), Sync::Never(Duration::from_millis(1)));
+    let (sender, notices) = std::sync::mpsc::channel();
+    wal.append(&[b"x"]);
+    let position = wal.position();
+    wal.wait(position).unwrap();
+    assert_eq!(wal.synced().0, 0);
+    wal.notify(Box::new(move || sender.send(()).unwrap_or(())));
+    wal.ask(position);
+    while wal.synced() < position {
+        notices.recv_timeout(Duration::from_secs(20)).unwrap();
+    }
+}
+
+#[test]
 fn a_log_with_more_waiting_than_its_buffer_says_so_and_keeps_it() {
     let directory = tempfile::tempdir().unwrap();
     let options = Options {

@@ -5,6 +5,7 @@
 //! a request asks for a connection, and gets one, or waits for one, or is told why not.
 
 mod acquire;
+mod addresses;
 mod balance;
 mod budget;
 mod connection;

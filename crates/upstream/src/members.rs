@@ -338,6 +338,26 @@ impl Pool {
         self.remove(server)
     }
 
+    /// Takes over what `new` says of a server that was added with other words: its priority, zone and
+    /// weight. A weight that the operator has changed holds until another one than before is said.
+    /// False: it is not in the pool, or nothing is new.
+    pub fn renew(&self, server: &Server, new: &NewServer) -> bool {
+        self.change(|list| {
+            let member = list.iter_mut().find(|member| member.server.id == server.id);
+            let Some(member) = member else { return false };
+            let same_weight = member.listed_weight == new.weight;
+            if same_weight && member.priority == new.priority && member.zone == new.zone {
+                return false;
+            }
+            if !same_weight {
+                (member.weight, member.listed_weight) = (new.weight, new.weight);
+            }
+            member.priority = new.priority;
+            member.zone.clone_from(&new.zone);
+            true
+        })
+    }
+
     /// Changes a server's share; 0: it gets no new requests. False: it is not in the pool.
     pub fn set_weight(&self, server: &Server, weight: u32) -> bool {
         self.change(|list| {
@@ -355,9 +375,10 @@ impl Pool {
         })
     }
 
-    /// Says that a server is up, is drained, or is down. To take it out, [`Pool::remove`] it.
+    /// Says that a server is up, is drained, is down, or is leaving. To take it out,
+    /// [`Pool::remove`] it. One that is leaving, or gone, stays so.
     pub fn set_order(&self, server: &Server, order: Order) {
-        if server.order() == Order::Removed || order == Order::Removed {
+        if matches!(server.order(), Order::Leaving | Order::Removed) || order == Order::Removed {
             return;
         }
         if server.order() != Order::Up && order == Order::Up {

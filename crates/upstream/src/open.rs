@@ -49,7 +49,8 @@ pub async fn connect(
     open(pool, server, limit, None).await
 }
 
-/// Opens a connection: each of the server's addresses in turn, each for at most `limit`. `ends` is
+/// Opens a connection: of several addresses of the server each is the first in its turn, the others
+/// are tried after it, each for at most `limit`. `ends` is
 /// the client's connection, of which the server is told where the pool's settings say so.
 pub(crate) async fn open(
     pool: &Pool,
@@ -78,9 +79,9 @@ async fn open_tcp(
     ends: Option<&Ends>,
 ) -> Result<Stream, ConnectError> {
     let mut error = ConnectError::Unresolved;
-    for address in server.addresses().iter() {
+    for address in server.addresses.in_turn(crate::unix_ms()) {
         let until = Instant::now() + limit;
-        let prepared = match within(until, TcpStream::connect(*address)).await {
+        let prepared = match within(until, TcpStream::connect(address.at)).await {
             Ok(stream) => {
                 // Only latency suffers without it.
                 let _ = stream.set_nodelay(true);
@@ -89,8 +90,14 @@ async fn open_tcp(
             Err(failure) => Err(failure),
         };
         match prepared {
-            Ok(stream) => return Ok(stream),
-            Err(failure) => error = failure,
+            Ok(stream) => {
+                address.reached();
+                return Ok(stream);
+            }
+            Err(failure) => {
+                address.failed(crate::unix_ms());
+                error = failure;
+            }
         }
     }
     Err(error)

@@ -7,8 +7,17 @@
 //!    └───────────── it is answered ────────────┼─────────────────────────┤
 //!                                              └───────── it fails ──────┘
 //! ```
+//!
+//! Where all servers of a pool are left out they are asked all the same: that costs little while they
+//! fail at once, and the first answer closes the circuit. One that hangs costs every request its
+//! time-out: it is tried now and then, and who comes between is told at once.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// So many requests in a row that were not answered in time: it hangs.
+const HANGS_AFTER: u32 = 3;
+/// One that hangs is tried so often, where there is no other.
+const TRY_EVERY_MS: u64 = 1_000;
 
 /// The state of one server.
 #[derive(Debug, Default)]
@@ -19,6 +28,10 @@ pub(crate) struct Passive {
     until_ms: AtomicU64,
     /// A request tries it.
     on_trial: AtomicBool,
+    /// Of the failures, the last ones that were time-outs.
+    slow_in_a_row: AtomicU32,
+    /// While it hangs it is not tried before, in milliseconds since the epoch.
+    next_try_ms: AtomicU64,
 }
 
 /// What a request may expect.
@@ -48,6 +61,22 @@ impl Passive {
         self.until_ms.load(Relaxed) > now_ms
     }
 
+    /// Whether it lets requests wait in vain.
+    #[inline]
+    pub(crate) fn hangs(&self) -> bool {
+        self.slow_in_a_row.load(Relaxed) >= HANGS_AFTER
+    }
+
+    /// Whether one that hangs may be tried by this request, because nobody has lately.
+    pub(crate) fn try_hanging(&self, now_ms: u64) -> bool {
+        let next_ms = self.next_try_ms.load(Relaxed);
+        next_ms <= now_ms
+            && self
+                .next_try_ms
+                .compare_exchange(next_ms, now_ms + TRY_EVERY_MS, Relaxed, Relaxed)
+                .is_ok()
+    }
+
     /// Takes the one trial. False: somebody else has it.
     pub(crate) fn begin_trial(&self) -> bool {
         !self.on_trial.swap(true, Relaxed)
@@ -65,7 +94,17 @@ impl Passive {
             return false;
         }
         self.in_a_row.store(0, Relaxed);
+        self.slow_in_a_row.store(0, Relaxed);
         self.until_ms.swap(0, Relaxed) != 0
+    }
+
+    /// It took too long, or failed sooner.
+    pub(crate) fn was_slow(&self, slow: bool) {
+        if slow {
+            self.slow_in_a_row.fetch_add(1, Relaxed);
+        } else {
+            self.slow_in_a_row.store(0, Relaxed);
+        }
     }
 
     /// It failed. True: it is left out from now on.
@@ -102,5 +141,21 @@ mod tests {
         assert!(server.begin_trial() && server.answered());
         server.end_trial();
         assert_eq!(server.circuit(1300), Circuit::Closed);
+    }
+
+    #[test]
+    fn one_that_hangs_is_tried_once_in_a_while() {
+        let server = Passive::default();
+        for slow in [true, true, false, true, true] {
+            server.failed(1, 100, 1000);
+            server.was_slow(slow);
+            assert!(!server.hangs());
+        }
+        server.was_slow(true);
+        assert!(server.hangs());
+        assert!(server.try_hanging(1000) && !server.try_hanging(1999));
+        assert!(server.try_hanging(2000) && !server.try_hanging(2000));
+        server.answered();
+        assert!(!server.hangs());
     }
 }

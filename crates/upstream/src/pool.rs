@@ -199,6 +199,7 @@ impl Pool {
             ServerFailure::Error => server.stats().error(),
             ServerFailure::TimedOut => server.stats().timeout(),
         }
+        server.passive.was_slow(failure == ServerFailure::TimedOut);
         let timeout_ms = self.settings.fail_timeout.as_millis() as u64;
         if server
             .passive
@@ -257,6 +258,9 @@ impl Pool {
             if has_room(server) {
                 return Taken::Place(self.count(server));
             }
+        } else if lines.has_any() && all_hang(members, ask.now_ms) {
+            // Those who wait try them.
+            return Taken::Nobody;
         } else if !lines.has_any() {
             match self.choose(members, local, ask, tried) {
                 Chosen::Place(place) => return Taken::Place(place),
@@ -366,8 +370,13 @@ impl Pool {
                 return Chosen::Nobody;
             };
             let server = &member.server;
-            let trial = server.passive.circuit(now_ms) == Circuit::HalfOpen;
-            if trial && !server.passive.begin_trial() {
+            let hangs = chosen.standing == Standing::LeftOut
+                && members.list.len() > 1
+                && server.passive.hangs();
+            let trial = !hangs && server.passive.circuit(now_ms) == Circuit::HalfOpen;
+            if hangs && !server.passive.try_hanging(now_ms)
+                || trial && !server.passive.begin_trial()
+            {
                 lost.add(server);
                 continue;
             }
@@ -475,6 +484,21 @@ fn standing(member: &Member, now_ms: u64) -> Standing {
         Circuit::Closed | Circuit::HalfOpen if !server.is_ejected(now_ms) => Standing::Ready,
         _ => Standing::LeftOut,
     }
+}
+
+/// Whether all that could be asked are left out and let requests wait in vain. A pool's only server
+/// is never taken for one: it may hang for some requests and be all there is for the others.
+fn all_hang(members: &Members, now_ms: u64) -> bool {
+    members.list.len() > 1
+        && members
+            .list
+            .iter()
+            .all(|member| match standing(member, now_ms) {
+                Standing::Closed => true,
+                Standing::LeftOut => member.server.passive.hangs(),
+                Standing::Ready => false,
+            })
+        && members.list.iter().any(Member::is_open)
 }
 
 /// Whether one more request may be given to it.

@@ -5,10 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
-use arc_swap::ArcSwap;
 use forebay_config::settings::ServerAddress;
 use forebay_stats::OriginStats;
 
+use crate::addresses::Addresses;
 use crate::idle::Shelf;
 use crate::latency::Latency;
 use crate::outlier::Outlier;
@@ -22,7 +22,7 @@ pub struct Server {
     pub(crate) id: u64,
     kind: ServerKind,
     label: Arc<str>,
-    resolved: ArcSwap<Vec<SocketAddr>>,
+    pub(crate) addresses: Addresses,
     orders: AtomicU8,
     healthy: AtomicBool,
     /// Requests under way.
@@ -73,8 +73,10 @@ pub enum Order {
     Drain = 1,
     /// It gets no requests.
     Down = 2,
+    /// It is about to go, and takes its users' requests no more than those of others.
+    Leaving = 3,
     /// It is out of the pool.
-    Removed = 3,
+    Removed = 4,
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -85,11 +87,13 @@ impl Server {
             ServerKind::Listed(address) => (address.to_string().into(), known_address(address)),
             ServerKind::DialedIn(name) => (Arc::clone(name), None),
         };
+        let addresses = Addresses::default();
+        addresses.set(resolved.into_iter());
         Self {
             id: NEXT_ID.fetch_add(1, Relaxed),
             kind,
             label,
-            resolved: ArcSwap::from_pointee(resolved.into_iter().collect()),
+            addresses,
             orders: AtomicU8::new(Order::Up as u8),
             healthy: AtomicBool::new(true),
             active: AtomicU64::new(0),
@@ -138,8 +142,8 @@ impl Server {
     }
 
     /// The addresses its name has now.
-    pub fn addresses(&self) -> Arc<Vec<SocketAddr>> {
-        self.resolved.load_full()
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.addresses.all()
     }
 
     /// Where what happens with it is counted. Requests and connections are counted here already.
@@ -168,6 +172,7 @@ impl Server {
             0 => Order::Up,
             1 => Order::Drain,
             2 => Order::Down,
+            3 => Order::Leaving,
             _ => Order::Removed,
         }
     }
@@ -230,8 +235,8 @@ impl Server {
     /// Takes over the addresses that its name has now.
     pub fn set_addresses(&self, found: &[IpAddr]) {
         if let Some(ServerAddress::Tcp { port, .. }) = self.address() {
-            let addresses = found.iter().map(|ip| SocketAddr::new(*ip, *port)).collect();
-            self.resolved.store(Arc::new(addresses));
+            let found = found.iter().map(|ip| SocketAddr::new(*ip, *port));
+            self.addresses.set(found);
         }
     }
 

@@ -167,6 +167,33 @@ fn a_connection_is_not_used_again_when_connections_come_about_in_another_way() {
 }
 
 #[test]
+fn what_is_said_anew_of_a_server_holds_but_for_a_weight_that_the_operator_has_changed() {
+    let pool = pool(settings(&[]));
+    let new = NewServer::at(
+        forebay_config::settings::ServerAddress::Unix("/a".into()),
+        Owner::Program,
+    );
+    let server = pool.add(&new).unwrap();
+    let said = |weight, priority| NewServer {
+        weight,
+        priority,
+        ..new.clone()
+    };
+    let is = || {
+        let member = pool.members().remove(0);
+        (member.weight, member.priority)
+    };
+    assert!(pool.renew(&server, &said(1, 2)));
+    assert_eq!(is(), (1, 2));
+    assert!(!pool.renew(&server, &said(1, 2)), "nothing is new");
+    pool.set_weight(&server, 7);
+    assert!(pool.renew(&server, &said(1, 3)));
+    assert_eq!(is(), (7, 3));
+    assert!(pool.renew(&server, &said(2, 3)));
+    assert_eq!(is(), (2, 3));
+}
+
+#[test]
 fn a_check_is_one_of_the_requests_that_a_server_may_be_working_on() {
     worker(async {
         let backend = Backend::one_connection_at_a_time(Duration::ZERO);

@@ -5,11 +5,13 @@
 mod harness;
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::time::Duration;
 
 use forebay_config::settings::{Balance, Pool as PoolSettings, PoolServer, ServerAddress, Sticky};
 use forebay_upstream::{
-    Ask, ConnectError, Local, NewServer, Order, Owner, ServerKind, Stream, Tried, acquire,
+    Ask, ConnectError, Connection, Local, NewServer, Order, Owner, ServerFailure, ServerKind,
+    Stream, Tried, acquire,
 };
 use harness::*;
 
@@ -190,6 +192,89 @@ fn a_cookie_of_ours_keeps_its_server_even_when_it_is_drained() {
         assert_ne!(newcomer.server().label(), server.label());
         pool.set_order(&server, Order::Down);
         assert_ne!(asked().await.label(), server.label());
+        pool.set_order(&server, Order::Up);
+        assert_eq!(asked().await.label(), server.label());
+        pool.set_order(&server, Order::Leaving);
+        assert_ne!(asked().await.label(), server.label());
+        pool.set_order(&server, Order::Up);
+        assert_eq!(server.order(), Order::Leaving, "nobody calls it back");
+    });
+}
+
+#[test]
+fn servers_that_hang_are_tried_once_in_a_while_and_nobody_else_waits_for_them() {
+    let (one, two) = (
+        Backend::start(Duration::ZERO),
+        Backend::start(Duration::ZERO),
+    );
+    let fail = |connection: Connection, failure| connection.failed(failure, 1000, now_ms());
+    for (servers, max_connections) in [(vec![&one, &two], None), (vec![&one, &two], Some(1))] {
+        worker(async {
+            let count = servers.len();
+            let pool = pool(PoolSettings {
+                max_connections,
+                ..settings(&servers)
+            });
+            let local = Local::default();
+            // Those that fail at once cost nobody anything: they are asked all the same.
+            for _ in 0..8 {
+                fail(get(&pool, &local).await.unwrap(), ServerFailure::Error);
+            }
+            let begun = std::time::Instant::now();
+            let mut asked = 0;
+            while let Ok(connection) = get(&pool, &local).await {
+                fail(connection, ServerFailure::TimedOut);
+                asked += 1;
+            }
+            let seconds = begun.elapsed().as_secs() as usize;
+            assert!(asked <= (4 + seconds) * count, "{asked} in {seconds} s");
+            // One of those that try is answered: the server is asked like any other.
+            let connection = loop {
+                match get(&pool, &local).await {
+                    Ok(connection) => break connection,
+                    Err(error) => assert_eq!(error, ConnectError::NoServer),
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            };
+            connection.answered(200, 1000, now_ms());
+            drop(connection);
+            for _ in 0..4 {
+                get(&pool, &local).await.unwrap();
+            }
+        });
+    }
+}
+
+#[test]
+fn new_connections_begin_at_each_address_of_a_name_in_turn() {
+    let one = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = one.local_addr().unwrap().port();
+    let two = TcpListener::bind(("127.0.0.2", port)).unwrap();
+    let came = |listener: &TcpListener| {
+        listener.set_nonblocking(true).unwrap();
+        listener.incoming().take_while(Result::is_ok).count()
+    };
+    worker(async {
+        let pool = pool(PoolSettings {
+            servers: vec![PoolServer::at(ServerAddress::Tcp {
+                host: "two.internal".into(),
+                port,
+            })],
+            ..PoolSettings::default()
+        });
+        let found = ["127.0.0.1", "127.0.0.2"].map(|ip| ip.parse().unwrap());
+        pool.servers()[0].set_addresses(&found);
+        let local = Local::default();
+        for _ in 0..4 {
+            get(&pool, &local).await.unwrap();
+        }
+        assert_eq!((came(&one), came(&two)), (2, 2));
+        drop(two);
+        for _ in 0..4 {
+            get(&pool, &local).await.unwrap();
+        }
+        assert_eq!(came(&one), 4);
+        assert!(!pool.servers()[0].is_failed(now_ms()));
     });
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crc32c::crc32c;
-use forebay_store::{Journal, Log};
+use forebay_store::{Journal, Log, private};
 
 use super::Disk;
 use crate::key::Key;
@@ -154,7 +154,12 @@ fn mark_of(seed: u64) -> u64 {
 fn write_seed(path: &Path, seed: u64) -> io::Result<()> {
     let digits = format!("{seed:016x}{:016x}", mark_of(seed));
     let beside = path.join("seed.new");
-    let mut file = fs::File::create(&beside)?;
+    let mut options = private::options();
+    let mut file = options
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&beside)?;
     write!(file, "{digits}{:08x}", crc32c(digits.as_bytes()))?;
     file.sync_all()?;
     fs::rename(&beside, path.join(SEED))?;

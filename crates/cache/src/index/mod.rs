@@ -32,6 +32,7 @@ use crate::key::Key;
 use crate::object::{Content, Draft, Object};
 use crate::purge::Purges;
 use crate::ranges::Ranges;
+use crate::vary::Selector;
 
 use shard::Shard;
 
@@ -168,7 +169,7 @@ impl Cache {
             Some(object) => Found::Object(Arc::clone(object)),
             None if !entry.variants.is_empty() => Found::OtherVariants,
             None => match &entry.shun {
-                Some(shun) if entry.flight.is_none() => Found::Shunned {
+                Some(shun) if entry.flights.is_empty() => Found::Shunned {
                     until_ms: shun.until_ms,
                 },
                 _ => Found::Nothing,
@@ -194,18 +195,16 @@ impl Cache {
         {
             return Turn::Landed(Arc::clone(object));
         }
-        // A fetch that began before the resource changed is not joined.
-        let flight = entry
-            .flight
-            .as_ref()
-            .filter(|flight| !flight.invalidated.load(Relaxed));
-        match flight {
+        // Those who cannot use the same object wait for the same word about it.
+        let known = known.and_then(|known| known.selector.as_ref());
+        let group = known.map_or_else(|| entry.group(request, policy), Selector::fingerprint);
+        match entry.flight(group) {
             Some(flight) if flight.waiters() < limits.waiters => Turn::Wait(Waiter::new(flight)),
             Some(_) => Turn::Alone,
             None if entry.is_shunned(now_ms) => Turn::Shunned,
+            None if entry.flights.len() > limits.variants => Turn::Alone,
             None => {
-                let flight = Flight::new();
-                entry.flight = Some(Arc::clone(&flight));
+                let flight = entry.begin(group);
                 drop(shard);
                 Turn::Lead(self.lead(key, flight))
             }
@@ -217,18 +216,19 @@ impl Cache {
         let shard = self.shard(key.hash).lock();
         shard
             .entry(key.hash, key.text)
-            .is_some_and(|entry| entry.flight.is_some())
+            .is_some_and(|entry| !entry.flights.is_empty())
     }
 
-    /// Like [`Cache::turn`] for a refresh behind an answer: `None` when one is under way.
-    pub fn refresh_turn(self: &Arc<Self>, key: &Key<'_>) -> Option<Lead> {
+    /// Like [`Cache::turn`] for a refresh of `object` behind an answer: `None` when one is under
+    /// way.
+    pub fn refresh_turn(self: &Arc<Self>, key: &Key<'_>, object: &Object) -> Option<Lead> {
+        let group = object.selector.as_ref().map_or(0, Selector::fingerprint);
         let mut shard = self.shard(key.hash).lock();
         let entry = shard.entry_or_new(key);
-        if entry.flight.is_some() {
+        if entry.flights.iter().any(|flight| flight.group == group) {
             return None;
         }
-        let flight = Flight::new();
-        entry.flight = Some(Arc::clone(&flight));
+        let flight = entry.begin(group);
         drop(shard);
         Some(self.lead(key, flight))
     }
@@ -281,6 +281,13 @@ impl Cache {
             0
         };
         (object, evicted)
+    }
+
+    /// An object for whoever asked, and for nobody else: it is not put into the index.
+    pub fn unstored(&self, key: &Key<'_>, draft: Draft<'_>) -> Arc<Object> {
+        let id = self.new_id();
+        let key_len = key.text.len();
+        Arc::new(Object::new(draft, id, key.hash, key_len, &self.budget))
     }
 
     pub(crate) fn new_id(&self) -> u64 {
@@ -428,13 +435,9 @@ impl Cache {
             |entry| entry.hash,
         ) {
             let entry = slot.get_mut();
-            if entry
-                .flight
-                .as_ref()
-                .is_some_and(|current| Arc::ptr_eq(current, flight))
-            {
-                entry.flight = None;
-            }
+            entry
+                .flights
+                .retain(|current| !Arc::ptr_eq(current, flight));
             if entry.is_idle() {
                 slot.remove();
             }

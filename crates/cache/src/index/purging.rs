@@ -41,14 +41,12 @@ impl Cache {
     /// Gives up what lies under the hash of a key that was purged. Returns how many objects that
     /// were, in memory and on disk.
     pub fn purged_key(&self, hash: u64) -> u64 {
-        let mut shard = self.shard(hash).lock();
+        let shard = self.shard(hash).lock();
         let of_key = shard.table.iter_hash(hash);
         let of_key = of_key.filter(|entry| entry.hash == hash);
         let objects: Vec<Arc<Object>> = of_key.flat_map(|entry| &entry.variants).cloned().collect();
-        if let Some(entry) = shard.table.find_mut(hash, |entry| entry.hash == hash)
-            && let Some(flight) = &entry.flight
-        {
-            flight.invalidated.store(true, Relaxed);
+        if let Some(entry) = shard.table.find(hash, |entry| entry.hash == hash) {
+            entry.invalidate_flights();
         }
         drop(shard);
         let gone = objects.iter().filter(|object| self.is_gone(object));
@@ -112,9 +110,7 @@ impl Cache {
             entry.hash == key.hash && *entry.key == *key.text
         });
         let Some(entry) = found else { return 0 };
-        if let Some(flight) = &entry.flight {
-            flight.invalidated.store(true, Relaxed);
-        }
+        entry.invalidate_flights();
         entry
             .variants
             .iter()

@@ -1,11 +1,13 @@
 //! A part of the index: the table of its keys, and what is known under each.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use forebay_config::settings::Policy;
 use forebay_http::fields::Fields;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
+use smallvec::SmallVec;
 
 use crate::budget::Charge;
 use crate::eviction::Item;
@@ -24,7 +26,8 @@ pub(super) struct Entry {
     pub(super) key: Box<[u8]>,
     /// Newest last.
     pub(super) variants: Vec<Arc<Object>>,
-    pub(super) flight: Option<Arc<Flight>>,
+    /// One for each group of requests at most that was not overtaken by an invalidation.
+    pub(super) flights: SmallVec<[Arc<Flight>; 1]>,
     pub(super) shun: Option<Shun>,
 }
 
@@ -51,7 +54,7 @@ impl Shard {
                 hash: key.hash,
                 key: key.text.into(),
                 variants: Vec::new(),
-                flight: None,
+                flights: SmallVec::new(),
                 shun: None,
             })
             .into_mut()
@@ -114,13 +117,44 @@ impl Entry {
             .find(|object| object.selects(request, policy))
     }
 
+    /// Those who wait for the same fetch: requests that select the same variant, as far as the
+    /// newest that varies tells by what; 0 where nothing does.
+    pub(super) fn group(&self, request: &Fields, policy: &Policy) -> u32 {
+        let mut newest = self.variants.iter().rev();
+        newest
+            .find_map(|object| object.selector.as_ref())
+            .map_or(0, |selector| selector.fingerprint_for(request, policy))
+    }
+
+    /// The fetch that requests of this group may wait for: not one that began before the resource
+    /// changed.
+    pub(super) fn flight(&self, group: u32) -> Option<&Arc<Flight>> {
+        let mut flights = self.flights.iter();
+        flights.find(|flight| flight.group == group && !flight.invalidated.load(Relaxed))
+    }
+
+    /// Begins a fetch for a group.
+    pub(super) fn begin(&mut self, group: u32) -> Arc<Flight> {
+        let flight = Flight::new(group);
+        self.flights.retain(|other| other.group != group);
+        self.flights.push(Arc::clone(&flight));
+        flight
+    }
+
+    /// What is being fetched began before the resource changed.
+    pub(super) fn invalidate_flights(&self) {
+        for flight in &self.flights {
+            flight.invalidated.store(true, Relaxed);
+        }
+    }
+
     pub(super) fn position(&self, id: u64) -> Option<usize> {
         self.variants.iter().position(|object| object.id == id)
     }
 
     /// Whether nothing is left in it.
     pub(super) fn is_idle(&self) -> bool {
-        self.variants.is_empty() && self.flight.is_none() && self.shun.is_none()
+        self.variants.is_empty() && self.flights.is_empty() && self.shun.is_none()
     }
 
     pub(super) fn is_shunned(&self, now_ms: u64) -> bool {

@@ -39,6 +39,7 @@ pub(crate) fn settings(draft: Draft, partial: bool, out: &mut Vec<Diagnostic>) -
             .map(|listen| listen.value)
             .collect(),
         introduced: draft.introduced,
+        socket_modes: draft.socket_modes,
         admin: admin(draft.admin, out),
         purge: draft.purge,
         limits: draft.limits,

@@ -143,7 +143,7 @@ fn pool(
     let mut pool = draft.pool.clone();
     pool.servers = servers(&draft.servers, out);
     pool.protocol = draft.protocol.unwrap_or_default();
-    pool.balance = balance(draft, out);
+    pool.balance = balance((name, draft), out);
     pool.health = draft.health.as_ref().map(|own| health(own, &pool, out));
     pool.sticky = draft.sticky.as_ref().and_then(|own| sticky(own, out));
     pool.tls = tls((name, draft), out);
@@ -159,7 +159,36 @@ fn pool(
         }
         None => {}
     }
+    let alone = source.is_none() && !draft.servers_written;
+    joining((name, &pool), alone, out);
     pool
+}
+
+/// Back ends that join open their connections themselves: what is done to connections that are
+/// opened to servers is not done to theirs. `alone`: the pool has no other servers.
+fn joining((name, pool): (&Spanned<String>, &Pool), alone: bool, out: &mut Vec<Diagnostic>) {
+    if pool.join_tokens.is_empty() {
+        return;
+    }
+    let tls = pool.tls.is_some().then_some("tls");
+    let proxy_protocol = pool.proxy_protocol.is_some().then_some("proxy_protocol");
+    // Where there are other servers beside them, these are meant.
+    let health = (alone && pool.health.is_some()).then_some("health");
+    for key in [tls, proxy_protocol, health].into_iter().flatten() {
+        let message = format!(
+            "[pool.{}]: `{key}` has no effect on back ends that join (`join_tokens`)",
+            name.value
+        );
+        let diagnostic = match alone {
+            true => Diagnostic::error(name.span.clone(), message),
+            false => Diagnostic::warning(name.span.clone(), message),
+        };
+        out.push(diagnostic.suggest(match key {
+            "tls" => "leave `tls` out: they are reached over the connections that they have opened, which are as safe as the way to this Forebay",
+            "proxy_protocol" => "leave `proxy_protocol` out: `Forwarded` and `X-Forwarded-For` say who the client is",
+            _ => "leave `health` out: their connections say whether they are there",
+        }));
+    }
 }
 
 /// Servers come from one place.
@@ -216,13 +245,15 @@ fn servers(drafts: &[Spanned<ServerDraft>], out: &mut Vec<Diagnostic>) -> Vec<Po
     servers
 }
 
-fn balance(draft: &PoolDraft, out: &mut Vec<Diagnostic>) -> Balance {
-    if draft.balance != Balancing::Hash
-        && let Some(by) = &draft.hash_by
-    {
-        let message = "`hash_by` says nothing without balance = \"hash\"";
-        let diagnostic = Diagnostic::error(by.span.clone(), message);
-        out.push(diagnostic.suggest("write balance = \"hash\""));
+fn balance((name, draft): (&Spanned<String>, &PoolDraft), out: &mut Vec<Diagnostic>) -> Balance {
+    let by = draft.hash_by.as_ref().map(|by| ("hash_by", &by.span));
+    let bound = draft.hash_bound.map(|_| ("hash_bound", &name.span));
+    for (key, span) in [by, bound].into_iter().flatten() {
+        if draft.balance != Balancing::Hash {
+            let message = format!("`{key}` says nothing without balance = \"hash\"");
+            let diagnostic = Diagnostic::error(span.clone(), message);
+            out.push(diagnostic.suggest("write balance = \"hash\""));
+        }
     }
     match draft.balance {
         Balancing::RoundRobin => Balance::RoundRobin,
@@ -339,11 +370,13 @@ pub(super) fn apps(draft: &Draft, out: &mut Vec<Diagnostic>) -> BTreeMap<String,
     let mut apps = BTreeMap::new();
     for (name, own) in &draft.apps {
         let mut app = own.app.clone();
-        app.protocol = own.protocol.unwrap_or_else(|| {
-            let mut pools = draft.pools.iter();
-            let pool = pools.find(|(pool, _)| pool.value == name.value);
-            pool.and_then(|(_, pool)| pool.protocol).unwrap_or_default()
-        });
+        let mut pools = draft.pools.iter();
+        let pool = pools.find(|(pool, _)| pool.value == name.value);
+        let pool = pool.map(|(_, pool)| pool);
+        let protocol = own.protocol.or_else(|| pool?.protocol);
+        app.protocol = protocol.unwrap_or_default();
+        // How many processes are needed follows from it, wherever it was written.
+        app.max_connections = app.max_connections.or_else(|| pool?.pool.max_connections);
         app.backoff_max = match own.backoff_max {
             Some(longest) => longest,
             None => app.backoff_max.max(app.backoff),
@@ -352,10 +385,35 @@ pub(super) fn apps(draft: &Draft, out: &mut Vec<Diagnostic>) -> BTreeMap<String,
             let message = format!("[app.{}]: `backoff_max` is less than `backoff`", name.value);
             out.push(Diagnostic::error(name.span.clone(), message));
         }
+        if app.ready.is_some() && app.protocol != Protocol::Http {
+            let message = format!(
+                "[app.{}]: `ready` says nothing where processes do not speak HTTP",
+                name.value
+            );
+            let diagnostic = Diagnostic::error(name.span.clone(), message);
+            out.push(diagnostic.suggest("leave it out: a process is ready when it accepts a connection; [pool.NAME.health] asks for a path in any protocol"));
+        }
+        never_grows(name, &app, out);
         placeholders(name, &app, out);
         apps.insert(name.value.clone(), app);
     }
     apps
+}
+
+/// More than one process is started when requests wait, and without a limit none does.
+fn never_grows(name: &Spanned<String>, app: &App, out: &mut Vec<Diagnostic>) {
+    let (least, most) = app.instances;
+    let reached = least.max(1);
+    if most > reached && app.max_connections.is_none() {
+        let message = format!(
+            "[app.{}]: there are never more than {reached} of {most} processes: without `max_connections` one takes all requests, and none waits for another",
+            name.value
+        );
+        let diagnostic = Diagnostic::warning(name.span.clone(), message);
+        out.push(diagnostic.suggest(
+            "write max_connections = 5, or as many requests as a process works on at once",
+        ));
+    }
 }
 
 /// Braces have their meaning in shells and scripts too: only what looks like a slip is reported.

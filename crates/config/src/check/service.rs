@@ -166,6 +166,9 @@ fn service(
         per,
         burst: draft.burst.unwrap_or(requests.saturating_sub(1)),
     });
+    let own_rate = draft.written_of(&["request_rate", "request_burst"]);
+    service.own_rate = own_rate.is_some();
+    service.own_client_requests = draft.written_of(&["client_requests"]).is_some();
     service
 }
 

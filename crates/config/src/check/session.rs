@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use crate::diagnostic::Diagnostic;
 use crate::draft::{Draft, SessionDraft, Spanned};
-use crate::settings::{Durability, Full, Session, SessionTls};
+use crate::read::no_socket;
+use crate::settings::{Durability, Full, ListenAddress, Session, SessionTls};
 use crate::units::show_size;
 
 /// All stores.
@@ -29,7 +30,7 @@ pub(super) fn sessions(draft: &Draft, out: &mut Vec<Diagnostic>) -> BTreeMap<Str
 
 fn session(name: &Spanned<String>, own: &SessionDraft, out: &mut Vec<Diagnostic>) -> Session {
     let has_path = own.path.is_some();
-    let session = Session {
+    let mut session = Session {
         addresses: own.addresses.iter().map(|one| one.value.clone()).collect(),
         path: own.path.as_ref().map(|path| path.value.clone()),
         durability: own.durability.unwrap_or(match has_path {
@@ -44,6 +45,10 @@ fn session(name: &Spanned<String>, own: &SessionDraft, out: &mut Vec<Diagnostic>
         tls: tls(name, own, out),
         ..own.session.clone()
     };
+    let is_unix = |one: &Spanned<_>| matches!(one.value, ListenAddress::Unix(_));
+    if session.socket_mode != Session::default().socket_mode && !own.addresses.iter().any(is_unix) {
+        out.extend(own.addresses.first().map(no_socket));
+    }
     let mut wrong = |message: &str, suggestion: &str| {
         let message = format!("[session.{}]: {message}", name.value);
         out.push(Diagnostic::error(name.span.clone(), message).suggest(suggestion));
@@ -69,6 +74,18 @@ fn session(name: &Spanned<String>, own: &SessionDraft, out: &mut Vec<Diagnostic>
         );
         wrong(&message, "raise memory");
     }
+    if session.buffers_bytes == Session::default().buffers_bytes {
+        // Nobody has to think of it who raises the other.
+        session.buffers_bytes = session.buffers_bytes.max(2 * session.max_item_bytes);
+    }
+    if session.buffers_bytes / 2 < session.max_item_bytes {
+        let message = format!(
+            "`buffers` ({}) is less than twice `max_item` ({})",
+            show_size(session.buffers_bytes),
+            show_size(session.max_item_bytes),
+        );
+        wrong(&message, "raise buffers");
+    }
     session
 }
 
@@ -78,6 +95,14 @@ fn tls(
     own: &SessionDraft,
     out: &mut Vec<Diagnostic>,
 ) -> Option<SessionTls> {
+    let is_unix = |one: &Spanned<_>| matches!(one.value, ListenAddress::Unix(_));
+    if let (Some(certificate), true) = (&own.certificate, !own.addresses.is_empty())
+        && own.addresses.iter().all(is_unix)
+    {
+        let message = format!("[session.{}]: a Unix socket does not speak TLS", name.value);
+        let expected = "no certificate, or a TCP address too";
+        out.push(Diagnostic::error(certificate.span.clone(), message).expected(expected));
+    }
     let path = |given: &Option<Spanned<PathBuf>>| given.as_ref().map(|path| path.value.clone());
     if let (Some(certificate), Some(key)) = (path(&own.certificate), path(&own.key)) {
         return Some(SessionTls {

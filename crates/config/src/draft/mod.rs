@@ -1,6 +1,7 @@
 //! What has been read of a file before the rules between settings are applied:
 //! the same as the settings, with the places where they were written.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,8 +15,8 @@ pub(crate) use pool::{
 pub(crate) use service::{PathDraft, Php, ServiceDraft, SiteDraft};
 
 use crate::settings::{
-    Cache, Disk, Durability, Full, Limits, ListenAddress, Log, Policy, Purge, Server, Session,
-    Timeouts,
+    Cache, Disk, Durability, Full, Limits, ListenAddress, Log, Policy, Purge, SOCKET_MODE, Server,
+    Session, Timeouts,
 };
 
 /// A value and the bytes of the source it came from.
@@ -43,10 +44,21 @@ impl Share {
 }
 
 /// `[[listen]]`
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ListenDraft {
     pub(crate) address: Option<Spanned<ListenAddress>>,
     pub(crate) proxy_protocol: bool,
+    pub(crate) socket_mode: u32,
+}
+
+impl Default for ListenDraft {
+    fn default() -> Self {
+        Self {
+            address: None,
+            proxy_protocol: false,
+            socket_mode: SOCKET_MODE,
+        }
+    }
 }
 
 /// `[admin]`
@@ -113,6 +125,7 @@ pub(crate) struct Draft {
     pub(crate) server: Server,
     pub(crate) listen: Vec<Spanned<ListenAddress>>,
     pub(crate) introduced: Vec<ListenAddress>,
+    pub(crate) socket_modes: BTreeMap<PathBuf, u32>,
     pub(crate) admin: AdminDraft,
     pub(crate) purge: Purge,
     pub(crate) limits: Limits,

@@ -68,7 +68,7 @@ pub(crate) static APP: &[Setting<AppDraft>] = &[
     })
     .row("app", "\"http\"", "\"fastcgi\"", "What it speaks."),
     app!(count_or_unlimited "max_connections" => |app, n| app.max_connections = n.map(saturate), 1, 1_000_000,
-        "\"unlimited\"", "5", "Requests at once in each process; others wait in the pool's queue."),
+        "`pool.max_connections`", "5", "Requests at once in each process; others wait in the pool's queue."),
     Setting::text("ready", "a path such as \"/up\"", |draft: &mut AppDraft, text| {
         draft.app.ready = Some(words::request_path(&text.value)?);
         Ok(())

@@ -233,6 +233,7 @@ fn of_row(row: &Row) -> String {
                 field.doc
             );
         }
+        text.push_str("    {header.NAME}    The request's field of that name, or `-`.\n");
     }
     text
 }

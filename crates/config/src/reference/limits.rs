@@ -19,6 +19,12 @@ macro_rules! limit {
 
 #[rustfmt::skip]
 pub(crate) static LIMITS: &[Setting<Limits>] = &[
+    Setting::count_or_unlimited("client_connections", |limits: &mut Limits, n| {
+        limits.client_connections = n.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+    })
+    .between(1, 1_000_000)
+    .row("limits", "\"unlimited\"", "100",
+        "Connections of one client at once (an IPv4 address, or an IPv6 network of 64 bits), of all workers; beyond: closed at once. Those of `server.trusted_proxies` are not limited; with `proxy_protocol` a client is whom the header names."),
     limit!(size "request_line" => request_line_bytes, 64, MIB, "\"8KiB\"", "\"4KiB\"",
         "A request line; beyond: 414. RFC 9112 section 3 asks for 8000 bytes at least."),
     limit!(size "request_head" => request_head_bytes, 256, 16 * MIB, "\"32KiB\"", "\"64KiB\"",
@@ -32,7 +38,7 @@ pub(crate) static LIMITS: &[Setting<Limits>] = &[
         "A request body; beyond: 413."),
     Setting::size("kept_bodies", |limits: &mut Limits, bytes| limits.kept_bodies_bytes = bytes)
         .row("limits", "\"1GiB\"", "\"256MiB\"",
-        "All request bodies at once that came without a length and are kept for applications that must be told it (FastCGI, SCGI, uwsgi); beyond: 503, for one alone that is larger 413."),
+        "All request bodies at once that are kept: those of `buffer_requests`, and those that came without a length for applications that must be told it (FastCGI, SCGI, uwsgi); beyond: 503, for one alone that is larger 413."),
     limit!(size "response_head" => response_head_bytes, 256, 16 * MIB, "\"64KiB\"", "\"128KiB\"",
         "An origin's response head; beyond: 502."),
     limit!(count "response_fields" => response_fields, 1, 10_000, "256", "500",
@@ -56,7 +62,7 @@ pub(crate) static LIMITS: &[Setting<Limits>] = &[
     .row("limits", "\"unlimited\"", "1000",
         "Requests answered on one client connection before it is closed."),
     limit!(size "stream_window" => stream_window_bytes, 16 * KIB, 1024 * MIB, "\"1MiB\"", "\"256KiB\"",
-        "How far the fetch of a response that is not stored may be ahead of its slowest reader."),
+        "How far the fetch of a response that is not stored may be ahead of its slowest reader: so much of it is kept in memory for a slow client, and its server is free again."),
 ];
 
 /// A row of `[timeouts]`; none may be zero, for nothing happens in no time.

@@ -114,6 +114,7 @@ pub fn markdown() -> String {
     for field in log_fields::ALL {
         let _ = writeln!(text, "| `{{{}}}` | {} |", field.name, cell(field.doc));
     }
+    text.push_str("| `{header.NAME}` | The request's field of that name, or `-`. |\n");
     text
 }
 

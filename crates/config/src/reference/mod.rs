@@ -39,6 +39,9 @@ pub(crate) use value::Given;
 
 /// Milliseconds of a day.
 const DAY: u64 = 86_400_000;
+
+/// What permissions are, in words.
+const SOCKET_MODE: &str = "permissions such as \"0660\"";
 /// Milliseconds of 365 days.
 const YEAR: u64 = 365 * DAY;
 

@@ -131,7 +131,7 @@ pub(crate) static POLICY: &[Setting<Policy>] = &[
     .row("cache", "\"all\"", "[\"session\"]",
         "The only cookies kept in the request to the origin; an empty list drops all."),
     policy!(flag normalize_accept_language, "false", "true",
-        "Compare and forward `Accept-Language` in normal form, so that fewer variants are kept."),
+        "Compare `Accept-Language` in normal form, so that fewer variants are kept. The origin gets it as the client sent it."),
     policy!(flag cache_status, "true", "false",
         "Add `Cache-Status` (RFC 9211) to responses: what the cache did, and why."),
 ];

@@ -107,6 +107,9 @@ pub(crate) static POOL: &[Setting<PoolDraft>] = &[
     pool!(time "queue_timeout" => |pool, time| pool.queue_timeout = Some(time), 1, DAY,
         "`timeouts.queue`", "\"2s\"",
         "How long they wait; beyond: 503 with `Retry-After`."),
+    Setting::flag("buffer_requests", |draft: &mut PoolDraft, on| draft.pool.buffer_requests = on)
+        .row("pool", "false", "true",
+            "Take a request's body whole before a server is asked: a slow upload does not keep its place, and goes to another server if the first fails. Up to `limits.kept_bodies` of all bodies."),
     pool!(count "idle_connections" => |pool, n| pool.idle_connections = saturate(n), 0, 100_000,
         "128", "8",
         "Idle connections kept open to each server by each worker; 0: a connection for every request."),

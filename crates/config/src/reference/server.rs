@@ -129,6 +129,16 @@ pub(crate) static LISTEN: &[Setting<ListenDraft>] = &[
         "true",
         "Each connection begins with a header of the PROXY protocol (version 1 or 2), which says who the client is; one without it is closed. Only for an address that nobody but the proxy in front can reach.",
     ),
+    Setting::text("socket_mode", super::SOCKET_MODE, |listen: &mut ListenDraft, text| {
+        listen.socket_mode = words::socket_mode(&text.value)?;
+        Ok(())
+    })
+    .row(
+        "listen",
+        "\"0666\"",
+        "\"0660\"",
+        "The permissions of the file of a Unix socket, in octal digits: who may write to it may connect. One that systemd passes keeps those it has.",
+    ),
 ];
 
 pub(crate) static ADMIN: &[Setting<AdminDraft>] = &[

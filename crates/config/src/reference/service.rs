@@ -82,7 +82,7 @@ pub(crate) static FILES: &[Setting<ServiceDraft>] = &[
     })
     .between(1, u64::MAX)
     .row("site", "`{path}`, `{path}/`, then the pool if there is one", "[\"{path}\", \"/index.html\"]",
-        "What is looked for below `root`, in this order; one that ends in `/` is a directory. The last may be a status, `=404`."),
+        "What is looked for below `root`, in this order; one that ends in `/` is a directory. `{path}` is the decoded path, `{host}` the host. The last may be a status, `=404`."),
     Setting::flag("listing", |draft: &mut ServiceDraft, on| draft.files.listing = on)
         .row("site", "false", "true", "Whether a directory without an index is listed."),
     Setting::choice("symlinks", &["inside", "never", "follow"], |draft: &mut ServiceDraft, word| {

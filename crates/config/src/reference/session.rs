@@ -53,6 +53,12 @@ pub(crate) static SESSION: &[Setting<SessionDraft>] = &[
     })
     .row("session", "none: it must be given", "\"127.0.0.1:11211\"",
         "Where clients connect. memcached's text, meta and binary protocols and Tokyo Tyrant's binary protocol and HTTP are told apart by their first bytes."),
+    Setting::text("socket_mode", super::SOCKET_MODE, |draft: &mut SessionDraft, text| {
+        draft.session.socket_mode = words::socket_mode(&text.value)?;
+        Ok(())
+    })
+    .row("session", "\"0660\"", "\"0666\"",
+        "The permissions of the files of Unix sockets, in octal digits: who may write to one may connect. With the default those are the server's user and who is in its group."),
     Setting::text("path", "the absolute path of a directory", |draft: &mut SessionDraft, text| {
         draft.path = Some(Spanned { value: PathBuf::from(absolute(&text.value)?), span: text.span });
         Ok(())
@@ -83,6 +89,8 @@ pub(crate) static SESSION: &[Setting<SessionDraft>] = &[
         "\"unlimited\"", "\"10GiB\"", "What keys and values may take, in memory and on disk. Beyond, new values are refused; it is looked at four times a second."),
     session!(size "max_item" => |session, bytes| session.max_item_bytes = bytes, 1 << 10, 1 << 29,
         "\"1MiB\"", "\"8MiB\"", "The longest value. At most a quarter of `memory`."),
+    session!(size "buffers" => |session, bytes| session.buffers_bytes = bytes, 1 << 20, 1 << 40,
+        "\"256MiB\", or twice `max_item` if that is more", "\"1GiB\"", "What half-sent commands and unread answers may take, of all connections together and beside `memory`; less than 16 KiB of a connection is not counted. Beyond, the connection that needs more is closed. At least twice `max_item`."),
     session!(count "max_connections" => |session, n| session.max_connections = saturate(n), 1, 10_000_000,
         "65536", "10000", "Connections at once. Beyond, a client is told `ERROR Too many open connections`."),
     session!(time_or_off "idle_timeout" => |session, time| session.idle_timeout = time, 1_000, 365 * DAY,
@@ -100,7 +108,7 @@ pub(crate) static SESSION: &[Setting<SessionDraft>] = &[
         Ok(())
     })
     .row("session", "any", "\"shop\"", "The user's name that goes with `token`."),
-    pem!(certificate, "none: no TLS", "\"/etc/forebay/session.pem\"", "The certificate, followed by those that signed it; connections are then encrypted."),
+    pem!(certificate, "none: no TLS", "\"/etc/forebay/session.pem\"", "The certificate, followed by those that signed it; connections over TCP are then encrypted. A Unix socket never speaks TLS."),
     pem!(key, "none", "\"/etc/forebay/session.key\"", "The certificate's key."),
-    pem!(client_ca, "none: clients need no certificate", "\"/etc/forebay/clients.pem\"", "Authorities of which each client must have a certificate."),
+    pem!(client_ca, "none: clients need no certificate", "\"/etc/forebay/clients.pem\"", "Authorities of which each client over TCP must have a certificate."),
 ];

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 mod app;
@@ -34,6 +34,8 @@ pub struct Settings {
     pub listen: Vec<ListenAddress>,
     /// Those of them whose connections begin with a header of the PROXY protocol.
     pub introduced: Vec<ListenAddress>,
+    /// The permissions of the Unix sockets among them that have others than usual.
+    pub socket_modes: BTreeMap<PathBuf, u32>,
     /// `[admin]`
     pub admin: Admin,
     /// `[purge]`
@@ -55,6 +57,9 @@ pub struct Settings {
     /// `[log]`
     pub log: Log,
 }
+
+/// The permissions of a Unix socket of `[[listen]]` for which none were written: everybody's.
+pub(crate) const SOCKET_MODE: u32 = 0o666;
 
 /// Where clients, or a server of a pool, are reached.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -135,6 +140,8 @@ pub enum Forwarded {
 /// `[limits]`: every quantity a peer can drive.
 #[derive(Clone, Debug)]
 pub struct Limits {
+    /// Connections of one client at once, of all workers; beyond: closed. `None`: unlimited.
+    pub client_connections: Option<u32>,
     /// Bytes of a request line; beyond: 414.
     pub request_line_bytes: usize,
     /// Bytes of a request head; beyond: 431.
@@ -327,6 +334,13 @@ pub enum LogFormat {
     Custom(String),
 }
 
+impl Settings {
+    /// The permissions of a Unix socket of `[[listen]]`.
+    pub fn socket_mode(&self, path: &Path) -> u32 {
+        self.socket_modes.get(path).copied().unwrap_or(SOCKET_MODE)
+    }
+}
+
 impl Admin {
     /// Whether there is a token of any kind: then nothing is served over TCP without one.
     pub fn has_tokens(&self) -> bool {
@@ -387,6 +401,7 @@ impl Default for Server {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            client_connections: None,
             request_line_bytes: 8 << 10,
             request_head_bytes: 32 << 10,
             request_fields: 100,

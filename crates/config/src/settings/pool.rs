@@ -21,6 +21,8 @@ pub struct Pool {
     pub queue: usize,
     /// How long they wait; beyond: 503. `None`: `timeouts.queue`.
     pub queue_timeout: Option<Duration>,
+    /// Bodies of requests are here whole before a server is asked.
+    pub buffer_requests: bool,
     /// Idle connections kept to each server by each worker.
     pub idle_connections: usize,
     /// How long they are kept. `None`: `timeouts.upstream_keep_alive`.
@@ -286,6 +288,7 @@ impl Default for Pool {
             max_connections: None,
             queue: 100_000,
             queue_timeout: None,
+            buffer_requests: false,
             idle_connections: 128,
             idle_timeout: None,
             connection_age: None,

@@ -89,6 +89,10 @@ pub struct Service {
     pub request_rate: Option<Rate>,
     /// Requests of one client at once; beyond: 429.
     pub client_requests: Option<u32>,
+    /// Of a path rule: `request_rate` is its own, and not the site's, which is one for all.
+    pub own_rate: bool,
+    /// The same of `client_requests`.
+    pub own_client_requests: bool,
     /// Bytes of a request body; beyond: 413. `None`: `limits.request_body`.
     pub request_body_bytes: Option<u64>,
     /// Cross-origin requests (the Fetch standard's CORS protocol).

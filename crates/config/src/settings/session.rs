@@ -10,6 +10,8 @@ use super::ListenAddress;
 pub struct Session {
     /// Where clients connect.
     pub addresses: Vec<ListenAddress>,
+    /// The permissions of the Unix sockets among them.
+    pub socket_mode: u32,
     /// The directory it is kept in; `None`: in memory only.
     pub path: Option<PathBuf>,
     /// Bytes that its table may take.
@@ -22,6 +24,8 @@ pub struct Session {
     pub quota_bytes: Option<u64>,
     /// The longest value.
     pub max_item_bytes: u64,
+    /// What half-sent commands and unread answers of all connections may take.
+    pub buffers_bytes: u64,
     /// Connections at once.
     pub max_connections: usize,
     /// A connection that has sent no command for so long is closed.
@@ -73,12 +77,14 @@ impl Default for Session {
     fn default() -> Self {
         Self {
             addresses: Vec::new(),
+            socket_mode: 0o660,
             path: None,
             memory_bytes: 256 << 20,
             durability: Durability::Never,
             full: Full::Refuse,
             quota_bytes: None,
             max_item_bytes: 1 << 20,
+            buffers_bytes: 256 << 20,
             max_connections: 65_536,
             idle_timeout: None,
             stalled_timeout: Duration::from_secs(60),

@@ -26,7 +26,7 @@ const METHODS: [&str; 9] = [
 ];
 
 /// Whether `text` is a token (RFC 9110 section 5.6.2).
-fn is_token(text: &str) -> bool {
+pub(crate) fn is_token(text: &str) -> bool {
     let other = |b: u8| b"!#$%&'*+-.^_`|~".contains(&b);
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || other(b))
 }
@@ -53,6 +53,14 @@ pub(crate) fn field_name(text: &str) -> Result<String, Refused> {
         true => Ok(text.into()),
         false => Err(Refused::new(format!("`{text}` is not the name of a field"))),
     }
+}
+
+/// Permissions of a file in octal digits, as `chmod` takes them.
+pub(crate) fn socket_mode(text: &str) -> Result<u32, Refused> {
+    let is_octal = (3..=4).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    let mode = u32::from_str_radix(text, 8).ok();
+    let mode = mode.filter(|mode| is_octal && *mode <= 0o777);
+    mode.ok_or_else(|| Refused::write(format!("`{text}` are no permissions"), "0660"))
 }
 
 /// A bearer token (RFC 6750 section 2.1), long enough not to be guessed.

@@ -153,7 +153,8 @@ pub(crate) fn redirect_target(text: &str) -> Result<(), Refused> {
     }
 }
 
-/// One of `try_files`: a template of a path, or `=404` as the last.
+/// One of `try_files`: a template of a path, or `=404` as the last. A file is the same whatever else
+/// was asked with its path, and is kept so: nothing else can name it.
 pub(crate) fn try_file(text: &str, groups: &Groups, last: bool) -> Result<String, Refused> {
     if let Some(status) = text.strip_prefix('=') {
         return match (last, status.parse::<u16>()) {
@@ -165,9 +166,17 @@ pub(crate) fn try_file(text: &str, groups: &Groups, last: bool) -> Result<String
             )),
         };
     }
-    template::parse(text, groups)?;
+    let pieces = template::parse(text, groups)?;
     rewrite_target(text)?;
-    Ok(text.into())
+    let is_known = |piece: &Piece| matches!(piece, Piece::Text(_) | Piece::Path | Piece::Host);
+    if pieces.iter().all(is_known) {
+        return Ok(text.into());
+    }
+    let message = "of a request only `{path}` and `{host}` can be part of a file's name";
+    Err(match text.contains("{uri}") {
+        true => Refused::write(message, text.replace("{uri}", "{path}")),
+        false => Refused::new(message),
+    })
 }
 
 /// `10/s`, `600/m`, `5/10s`; `None` for `off`.

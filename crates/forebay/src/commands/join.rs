@@ -58,6 +58,7 @@ fn leave_on_signal() -> Result<watch::Receiver<bool>, Failure> {
         for (number, _) in stops.enumerate() {
             if number > 0 {
                 tracing::warn!("stopped at once by a second signal");
+                crate::error_log::flush();
                 std::process::exit(1);
             }
             tracing::info!("leaving: requests under way are answered");

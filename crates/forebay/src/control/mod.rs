@@ -5,6 +5,7 @@
 mod answers;
 mod cache;
 mod config;
+mod restart;
 mod servers;
 mod tail;
 
@@ -12,13 +13,14 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use forebay_admin::Doors;
 use forebay_config::Settings;
 use forebay_proxy::Handle;
 use forebay_stats::{Gauges, Snapshot};
 
 use crate::applications::Applications;
 use crate::error_log::ErrorLog;
-use crate::run::connections;
+use crate::run::{access, connections};
 use crate::sessions::Sessions;
 use crate::{open_files, systemd};
 
@@ -28,11 +30,15 @@ pub(crate) struct Control {
     error_log: ErrorLog,
     applications: Applications,
     sessions: Arc<Sessions>,
+    /// Who may ask for all this.
+    doors: Doors,
     servers: servers::Kept,
     /// What it was started with; `None`: nothing to read again.
     file: Option<PathBuf>,
     /// In force now. Held during a reload, so that there is one at a time.
     settings: Mutex<Settings>,
+    /// What it was started with: what cannot be changed is still so.
+    started: Settings,
     /// The text of the file when it was taken over; shows what was set.
     text: Mutex<Option<String>>,
     /// The end was ordered over the administration.
@@ -44,7 +50,7 @@ impl Control {
     pub(crate) fn new(
         handle: Handle,
         error_log: ErrorLog,
-        (applications, sessions): (Applications, Arc<Sessions>),
+        (applications, sessions, doors): (Applications, Arc<Sessions>, Doors),
         file: Option<PathBuf>,
         settings: Settings,
     ) -> Arc<Self> {
@@ -58,7 +64,9 @@ impl Control {
             error_log,
             applications,
             sessions,
+            doors,
             file,
+            started: settings.clone(),
             settings: Mutex::new(settings),
             text: Mutex::new(text),
             draining: AtomicBool::new(false),
@@ -121,6 +129,8 @@ impl Control {
             .as_ref()
             .ok_or("the server was started without a configuration file")?;
         let checked = forebay_config::load(file).map_err(|error| error.to_string())?;
+        let sessions = &checked.settings.sessions;
+        let certificates = self.sessions.read_certificates(sessions)?;
         // Before the workers, because it is what can fail.
         self.error_log.apply(&checked.settings.log)?;
         let mut warnings = self
@@ -131,18 +141,15 @@ impl Control {
                 let _ = self.error_log.apply(&current.log);
                 error.to_string()
             })?;
+        certificates.take_over();
         // Their pools are there now. What is wrong with one is logged when it is started.
         warnings.extend(self.applications.configure(&checked.settings.apps).err());
-        if checked.settings.server.state_file != current.server.state_file {
-            warnings.push("`server.state_file` changes with the next start".into());
+        if !self.doors.admit(access(&checked.settings.admin)) {
+            let kept =
+                "[admin]: the tokens are asked for until the restart that its addresses wait for";
+            warnings.push(kept.into());
         }
-        if checked.settings.admin != current.admin {
-            warnings.push("the administration ([admin]) changes with the next start".into());
-        }
-        if checked.settings.sessions != current.sessions {
-            warnings
-                .push("the stores of sessions ([session.NAME]) change with the next start".into());
-        }
+        warnings.extend(restart::waiting(&self.started, &checked.settings));
         warnings.extend(
             checked
                 .warnings

@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -253,7 +254,13 @@ fn write(file: &Path, orders: &[ServerOrder]) -> io::Result<()> {
     let text = format!("{:#}\n", json!({ "orders": orders }));
     let mut new = file.as_os_str().to_owned();
     new.push(".new");
-    let mut written = File::create(&new)?;
+    let mut options = File::options();
+    let mut written = options
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&new)?;
     written.write_all(text.as_bytes())?;
     written.sync_all()?;
     fs::rename(&new, file)?;

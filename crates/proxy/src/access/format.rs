@@ -9,6 +9,7 @@ use super::escape;
 use super::record::Record;
 use forebay_config::log_fields::{self, LogField, Piece};
 use forebay_config::settings::LogFormat;
+use forebay_http::fields::FieldId;
 use std::io::{self, Write};
 use std::net::IpAddr;
 
@@ -63,16 +64,24 @@ impl Format {
     pub(super) fn append(&self, record: &Record<'_>, clock: &mut Clock, out: &mut Vec<u8>) {
         clock.set(record.unix_ms);
         for piece in &self.pieces {
-            match piece {
-                Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
-                Piece::Field(field) => {
-                    let value = value_of(*field, record, clock);
-                    if self.json {
-                        json(&value, record, clock, out);
-                    } else {
-                        plain(&value, record, clock, out);
-                    }
+            let value = match piece {
+                Piece::Text(text) => {
+                    out.extend_from_slice(text.as_bytes());
+                    continue;
                 }
+                Piece::Field(field) => value_of(*field, record, clock),
+                Piece::Header(name) => text(
+                    record
+                        .fields
+                        .named(name.as_bytes())
+                        .next()
+                        .unwrap_or_default(),
+                ),
+            };
+            if self.json {
+                json(&value, record, clock, out);
+            } else {
+                plain(&value, record, clock, out);
             }
         }
         out.push(b'\n');
@@ -96,12 +105,16 @@ fn json_pieces() -> Vec<Piece> {
 
 fn value_of<'a>(field: LogField, record: &Record<'a>, clock: &'a Clock) -> Value<'a> {
     match field {
-        LogField::Client => record
-            .client
-            .map_or(Value::Absent, |client| Value::Address(client.ip())),
+        LogField::Client => record.client.map_or(Value::Absent, Value::Address),
+        LogField::Peer => record
+            .peer
+            .map_or(Value::Absent, |peer| Value::Address(peer.ip())),
         LogField::ClientPort => record
-            .client
-            .map_or(Value::Absent, |client| Value::Number(client.port().into())),
+            .peer
+            .map_or(Value::Absent, |peer| Value::Number(peer.port().into())),
+        LogField::User => text(record.user.unwrap_or_default()),
+        LogField::Scheme if record.secure => Value::Clean(b"https"),
+        LogField::Scheme => Value::Clean(b"http"),
         LogField::Time => Value::Time(record.unix_ms % 1_000),
         LogField::TimeLocal => Value::Clean(clock.common()),
         LogField::Method => text(record.method),
@@ -124,8 +137,8 @@ fn value_of<'a>(field: LogField, record: &Record<'a>, clock: &'a Clock) -> Value
         LogField::UpstreamTime => record
             .upstream
             .map_or(Value::Absent, |_| Value::Seconds(record.upstream_us)),
-        LogField::Referer => text(record.referer.unwrap_or_default()),
-        LogField::UserAgent => text(record.user_agent.unwrap_or_default()),
+        LogField::Referer => text(record.fields.get(FieldId::Referer).unwrap_or_default()),
+        LogField::UserAgent => text(record.fields.get(FieldId::UserAgent).unwrap_or_default()),
         LogField::Connection => Value::Number(record.connection),
     }
 }
@@ -234,11 +247,19 @@ fn ip(address: IpAddr, out: &mut Vec<u8>) {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use forebay_http::fields::Fields;
+    use std::sync::OnceLock;
+
+    static AGENT: OnceLock<Fields> = OnceLock::new();
+    static FIELDS: OnceLock<Fields> = OnceLock::new();
 
     fn example<'a>() -> Record<'a> {
         Record {
             unix_ms: 1_795_291_200_123,
-            client: Some("192.0.2.7:51000".parse().unwrap()),
+            client: Some("192.0.2.7".parse().unwrap()),
+            peer: Some("192.0.2.7:51000".parse().unwrap()),
+            user: None,
+            secure: false,
             connection: 12,
             method: b"GET",
             target: b"/a?b=\"c",
@@ -253,8 +274,12 @@ mod tests {
             reason: "",
             upstream: None,
             upstream_us: 0,
-            referer: None,
-            user_agent: Some(b"curl/8\n"),
+            fields: AGENT.get_or_init(|| {
+                let mut fields = Fields::new();
+                fields.push(FieldId::UserAgent, b"curl/8\n");
+                fields.push_named(b"X-Id", b"7");
+                fields
+            }),
         }
     }
 
@@ -303,6 +328,23 @@ mod tests {
     }
 
     #[test]
+    fn whom_a_proxy_speaks_for_is_the_client() {
+        let record = Record {
+            client: Some("2001:db8::7".parse().unwrap()),
+            user: Some(b"anna"),
+            secure: true,
+            ..example()
+        };
+        let format = "{client} {peer} {user} {scheme} {header.X-Id} {header.x-other}";
+        assert_eq!(
+            line(&LogFormat::Custom(format.into()), &record),
+            "2001:db8::7 192.0.2.7 anna https 7 -\n"
+        );
+        let combined = line(&LogFormat::Combined, &record);
+        assert!(combined.starts_with("2001:db8::7 - anna ["), "{combined}");
+    }
+
+    #[test]
     fn a_request_that_could_not_be_read_is_logged_all_the_same() {
         let record = Record {
             method: b"",
@@ -328,7 +370,13 @@ mod tests {
             );
             let record = Record {
                 upstream: Some("u"),
-                referer: Some(b"r"),
+                user: Some(b"u"),
+                fields: FIELDS.get_or_init(|| {
+                    let mut fields = Fields::new();
+                    fields.push(FieldId::Referer, b"r");
+                    fields.push(FieldId::UserAgent, b"a");
+                    fields
+                }),
                 reason: "uri-miss",
                 ..example()
             };

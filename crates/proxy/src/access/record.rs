@@ -1,14 +1,22 @@
 //! What is known of an exchange when it has ended.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+
+use forebay_http::fields::Fields;
 
 /// One exchange. It borrows everything; the log copies what its format names.
 #[derive(Clone, Debug)]
 pub(crate) struct Record<'a> {
     /// When the exchange ended, in milliseconds since 1970.
     pub(crate) unix_ms: u64,
-    /// The client; absent on a Unix socket.
-    pub(crate) client: Option<SocketAddr>,
+    /// The client, or whom trusted proxies speak for; absent on a Unix socket.
+    pub(crate) client: Option<IpAddr>,
+    /// The other end of the connection; absent on a Unix socket.
+    pub(crate) peer: Option<SocketAddr>,
+    /// Who was let in by name and password.
+    pub(crate) user: Option<&'a [u8]>,
+    /// The client came by https.
+    pub(crate) secure: bool,
     /// The number of the client connection.
     pub(crate) connection: u64,
     /// The method as sent; empty when the head could not be read.
@@ -38,11 +46,12 @@ pub(crate) struct Record<'a> {
     /// From the request sent to the origin to its response's head, in
     /// microseconds; of no meaning without `upstream`.
     pub(crate) upstream_us: u64,
-    /// The request's `Referer`.
-    pub(crate) referer: Option<&'a [u8]>,
-    /// The request's `User-Agent`.
-    pub(crate) user_agent: Option<&'a [u8]>,
+    /// The request's fields.
+    pub(crate) fields: &'a Fields,
 }
+
+#[cfg(test)]
+static NO_FIELDS: std::sync::OnceLock<Fields> = std::sync::OnceLock::new();
 
 /// An exchange, for tests.
 #[cfg(test)]
@@ -50,6 +59,9 @@ pub(super) fn example(connection: u64, target: &[u8]) -> Record<'_> {
     Record {
         unix_ms: 0,
         client: None,
+        peer: None,
+        user: None,
+        secure: false,
         connection,
         method: b"GET",
         target,
@@ -64,7 +76,6 @@ pub(super) fn example(connection: u64, target: &[u8]) -> Record<'_> {
         reason: "",
         upstream: None,
         upstream_us: 0,
-        referer: None,
-        user_agent: None,
+        fields: NO_FIELDS.get_or_init(Fields::new),
     }
 }

@@ -165,12 +165,6 @@ impl AccessLog {
         self.tails.count()
     }
 
-    /// Lines that were taken from the workers but could not be written.
-    #[cfg(test)]
-    pub(crate) fn lost_lines(&self) -> u64 {
-        self.shared.lost.load(Ordering::Relaxed)
-    }
-
     /// Writes what is left and ends the thread. Returns after five seconds at
     /// the latest, should the output (a pipe that nobody reads) not take it.
     pub(crate) fn close(&self) {
@@ -205,12 +199,18 @@ impl WorkerLog {
         }
     }
 
-    /// Appends the record's line. `false`: the buffer was full or the log
-    /// closed, and the line is dropped.
-    pub(crate) fn write(&self, record: &Record<'_>) -> bool {
-        let Some(writer) = &self.writer else {
-            return true;
+    /// Appends the record's line. Returns how many are lost: this one if the buffer was full or
+    /// the log closed, and those that could not be written since the last call of any worker.
+    pub(crate) fn write(&self, record: &Record<'_>) -> u64 {
+        let Some(writer) = &self.writer else { return 0 };
+        let lost = match self.shared.lost.load(Ordering::Relaxed) {
+            0 => 0,
+            _ => self.shared.lost.swap(0, Ordering::Relaxed),
         };
+        lost + u64::from(!self.append(record, writer))
+    }
+
+    fn append(&self, record: &Record<'_>, writer: &Thread) -> bool {
         if !self.shared.open.load(Ordering::Acquire) {
             return false;
         }
@@ -288,6 +288,7 @@ mod tests {
     use super::super::record::example as record;
     use super::*;
     use forebay_config::settings::LogFormat;
+    use forebay_http::fields::Fields;
     use std::fs;
     use std::path::Path;
 
@@ -309,7 +310,7 @@ mod tests {
                 let own = log.worker();
                 scope.spawn(move || {
                     for line in 0..1_000 {
-                        assert!(own.write(&record(worker, format!("/{line}").as_bytes())));
+                        assert_eq!(own.write(&record(worker, format!("/{line}").as_bytes())), 0);
                     }
                 });
             }
@@ -338,13 +339,11 @@ mod tests {
         };
         let log = AccessLog::start(&small).unwrap();
         let worker = log.worker();
-        assert!(
-            !worker.write(&record(1, &[b'x'; 64])),
-            "longer than the whole buffer"
-        );
-        assert!(worker.write(&record(2, b"/short")));
+        let too_long = record(1, &[b'x'; 64]);
+        assert_eq!(worker.write(&too_long), 1, "longer than the whole buffer");
+        assert_eq!(worker.write(&record(2, b"/short")), 0);
         log.close();
-        assert!(!worker.write(&record(3, b"/late")), "closed");
+        assert_eq!(worker.write(&record(3, b"/late")), 1, "closed");
         assert_eq!(fs::read_to_string(&path).unwrap(), "2 /short\n");
     }
 
@@ -359,7 +358,7 @@ mod tests {
         let worker = log.worker();
         fs::rename(&path, &rotated).unwrap();
         log.reopen().unwrap();
-        assert!(worker.write(&record(1, b"/new")));
+        assert_eq!(worker.write(&record(1, b"/new")), 0);
         log.close();
         assert_eq!(fs::read_to_string(&path).unwrap(), "1 /new\n");
         assert_eq!(fs::read_to_string(&rotated).unwrap(), "");
@@ -369,11 +368,10 @@ mod tests {
     fn a_full_disk_costs_lines_and_nothing_else() {
         let log = AccessLog::start(&settings(Path::new("/dev/full"))).unwrap();
         let worker = log.worker();
-        for line in 0..3 {
-            assert!(worker.write(&record(line, b"/")));
-        }
+        let lost: u64 = (0..3).map(|line| worker.write(&record(line, b"/"))).sum();
         log.close();
-        assert_eq!(log.lost_lines(), 3);
+        let more = worker.write(&record(3, b"/"));
+        assert_eq!(lost + more, 3 + 1, "they and the one that came too late");
     }
 
     #[test]
@@ -394,10 +392,8 @@ mod tests {
         let log = AccessLog::start(&Log::default()).unwrap();
         let worker = log.worker();
         assert!(!worker.enabled());
-        assert!(
-            worker.write(&record(1, b"/")),
-            "nothing was dropped that should have been written"
-        );
+        let lost = worker.write(&record(1, b"/"));
+        assert_eq!(lost, 0, "nothing was dropped that should have been written");
         assert!(log.thread.lock().is_none());
         log.reopen().unwrap();
     }
@@ -426,25 +422,29 @@ mod tests {
             })
             .unwrap();
             let worker = log.worker();
+            let mut fields = Fields::new();
+            fields.push_named(b"Referer", b"https://shop.example/catalogue/shoes");
+            fields.push_named(
+                b"User-Agent",
+                b"Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0",
+            );
             let record = Record {
-                client: Some("192.0.2.123:51000".parse().unwrap()),
+                client: Some("192.0.2.123".parse().unwrap()),
                 host: b"shop.example",
                 site: "shop",
                 body_bytes: 6_144,
                 duration_us: 42,
-                referer: Some(b"https://shop.example/catalogue/shoes"),
-                user_agent: Some(
-                    b"Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0",
-                ),
+                fields: &fields,
                 ..record(1, b"/static/images/product-12345.webp?width=640")
             };
             let start = std::time::Instant::now();
             let written = (0..1_000_000)
                 .filter(|i| {
-                    worker.write(&Record {
+                    let record = Record {
                         unix_ms: i / 100,
                         ..record.clone()
-                    })
+                    };
+                    worker.write(&record) == 0
                 })
                 .count();
             println!(

@@ -11,12 +11,13 @@ use forebay_http::FieldId;
 use forebay_rules::Subject;
 use forebay_upstream::Pool;
 
-use super::{Spool, is_script_path, scripts};
+use super::{is_script_path, scripts};
 use crate::client::Client;
 use crate::exchange::Exchange;
 use crate::failure::{Failure, Refused};
 use crate::fetch::flush;
 use crate::forward::{BodyFraming, Changes};
+use crate::spool::Spool;
 use crate::worker::{Request, Worker};
 
 /// All that an application is told beside the request itself.
@@ -33,8 +34,6 @@ pub(crate) struct Asked {
     pub(super) user: Option<Box<[u8]>>,
     /// Parameters of the operator's, by name.
     pub(super) own: Vec<(Box<str>, Vec<u8>)>,
-    /// The body, where its length was not stated.
-    pub(crate) body: Option<Rc<Spool>>,
 }
 
 impl Asked {
@@ -55,28 +54,39 @@ impl<C: Client> Exchange<'_, C> {
     /// Settles what a pool that does not speak HTTP is told.
     ///
     /// # Errors
-    /// 404 when the path names no script, 400 when it cannot be decoded, and what
-    /// [`Spool::fill`] says of the body.
-    pub(crate) async fn settle(
-        &mut self,
-        pool: &Pool,
-        changes: &mut Cow<'_, Changes>,
-    ) -> Result<Asked, Failure> {
+    /// 404 when the path names no script, 400 when it cannot be decoded.
+    pub(crate) fn settle(&mut self, pool: &Pool) -> Result<Asked, Failure> {
         let service = &self.location.service;
         let mut decoded = self.worker.take_scratch();
         let protocol = pool.settings.protocol;
         let name_len = find(self.worker, service, protocol, self.request, &mut decoded)?;
         let client = self.client_behind();
-        let mut asked = Asked {
+        Ok(Asked {
             decoded,
             name_len,
             local: self.client.local_address(),
             client,
             user: self.user.clone(),
             own: self.own_params(client),
-            body: None,
+        })
+    }
+
+    /// Takes the whole body from the client where that has to be before a server is asked.
+    ///
+    /// # Errors
+    /// What [`Spool::fill`] says.
+    pub(crate) async fn keep_body(
+        &mut self,
+        pool: &Pool,
+        changes: &mut Cow<'_, Changes>,
+    ) -> Result<Option<Rc<Spool>>, Failure> {
+        let Some(framing) = changes.body else {
+            return Ok(None);
         };
-        if changes.expect_continue {
+        let is_application = pool.settings.protocol != Protocol::Http;
+        let keeps =
+            pool.settings.buffer_requests || (is_application && framing == BodyFraming::Chunked);
+        if changes.expect_continue && (keeps || is_application) {
             // No application says that it wants the body: all do.
             changes.to_mut().expect_continue = false;
             if !self.client.is_http10() {
@@ -84,14 +94,14 @@ impl<C: Client> Exchange<'_, C> {
                 flush(self.client, self.snapshot).await?;
             }
         }
-        if changes.body == Some(BodyFraming::Chunked) {
-            let patience = self.snapshot.settings.timeouts.request_body;
-            let most = self.snapshot.settings.limits.kept_bodies_bytes;
-            let body = Box::pin(Spool::fill(self.client, patience, most)).await?;
-            changes.to_mut().body = Some(BodyFraming::Length(body.len()));
-            asked.body = Some(Rc::new(body));
+        if !keeps {
+            return Ok(None);
         }
-        Ok(asked)
+        let patience = self.snapshot.settings.timeouts.request_body;
+        let most = self.snapshot.settings.limits.kept_bodies_bytes;
+        let body = Box::pin(Spool::fill(self.client, patience, most)).await?;
+        changes.to_mut().body = Some(BodyFraming::Length(body.len()));
+        Ok(Some(Rc::new(body)))
     }
 
     /// The client that trusted proxies before us speak for. `None`: the peer itself.

@@ -8,14 +8,12 @@ mod complaints;
 mod params;
 mod scripts;
 mod sendfile;
-mod spool;
 mod variables;
 
 pub(crate) use asked::Asked;
 pub(crate) use complaints::Complaints;
 pub(crate) use params::write_request;
 pub(crate) use scripts::Scripts;
-pub(crate) use spool::Spool;
 
 use forebay_cgi::Form;
 use forebay_cgi::script::names_script;

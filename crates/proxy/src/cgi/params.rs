@@ -15,12 +15,14 @@ use crate::failure::Refused;
 use crate::fetch::Fetch;
 use crate::forward::BodyFraming;
 
-/// Appends a request up to the start of its body; without a body it is the whole request.
+/// Appends a request up to the start of its body; without a body it is the whole request. `host` is
+/// the one that the application gets.
 ///
 /// # Errors
 /// 411 when the length of its body is not known, 431 when the protocol cannot carry it.
 pub(crate) fn write_request(
     fetch: &Fetch<'_>,
+    host: &[u8],
     asked: &Asked,
     form: Form,
     out: &mut Vec<u8>,
@@ -39,8 +41,8 @@ pub(crate) fn write_request(
     let mut variables = Variables::new(params, &asked.own);
     write_script(fetch, &asked.script(), &mut variables);
     write_target(fetch, &mut variables);
-    write_own(fetch, asked, &mut variables);
-    write_fields(fetch, &mut variables);
+    write_own(fetch, host, asked, &mut variables);
+    write_fields(fetch, host, &mut variables);
     let finished = variables.finish(length.is_some());
     finished.map_err(|_| Refused::new(431, "the request is too large for the application"))
 }

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use forebay_cgi::{Params, TooLarge};
+use forebay_config::settings::HostSent;
 use forebay_http::fields::{Field, FieldId, Fields, set};
 use forebay_http::negotiate;
 
@@ -47,8 +48,14 @@ impl<'a, 'o> Variables<'a, 'o> {
     }
 }
 
-/// What is the same for all requests of a client and a host.
-pub(super) fn write_own(fetch: &Fetch<'_>, asked: &Asked, variables: &mut Variables<'_, '_>) {
+/// What is the same for all requests of a client and a host; `host` is what the pool's servers get
+/// as `Host`.
+pub(super) fn write_own(
+    fetch: &Fetch<'_>,
+    host: &[u8],
+    asked: &Asked,
+    variables: &mut Variables<'_, '_>,
+) {
     let request = fetch.request;
     let (scheme, own_port): (&[u8], &[u8]) = if request.secure {
         (b"https", b"443")
@@ -66,16 +73,17 @@ pub(super) fn write_own(fetch: &Fetch<'_>, asked: &Asked, variables: &mut Variab
     if request.secure {
         variables.pair(b"HTTPS", b"on");
     }
-    let name: &[u8] = if request.host.is_empty() {
-        b"localhost"
-    } else {
-        &request.host
+    let port = port_of(host);
+    let name = match (is_clients(fetch), port) {
+        (true, _) => &request.host,
+        (false, Some(port)) => &host[..host.len() - port.len() - 1],
+        (false, None) => host,
     };
-    variables.pair(b"SERVER_NAME", name);
     variables.pair(
-        b"SERVER_PORT",
-        port_of(&request.authority).unwrap_or(own_port),
+        b"SERVER_NAME",
+        if name.is_empty() { b"localhost" } else { name },
     );
+    variables.pair(b"SERVER_PORT", port.unwrap_or(own_port));
     if let Some(local) = &asked.local {
         variables.pair(b"SERVER_ADDR", local.as_bytes());
     }
@@ -83,6 +91,11 @@ pub(super) fn write_own(fetch: &Fetch<'_>, asked: &Asked, variables: &mut Variab
     write_user(asked, variables);
     // PHP that was built to be run by a redirect refuses to run without it.
     variables.pair(b"REDIRECT_STATUS", b"200");
+}
+
+/// Whether applications get the host that the client asked for.
+fn is_clients(fetch: &Fetch<'_>) -> bool {
+    fetch.pool.settings.host == HostSent::Client
 }
 
 fn write_client(fetch: &Fetch<'_>, asked: &Asked, variables: &mut Variables<'_, '_>) {
@@ -140,16 +153,25 @@ const APART: u64 = set(&[
 ///
 /// Names that would become one of another name (`X_Real_IP` beside `X-Real-IP`) are left out, and so
 /// is `Proxy`, which programs take for the variable that names their proxy (CVE-2016-5385).
-pub(super) fn write_fields(fetch: &Fetch<'_>, variables: &mut Variables<'_, '_>) {
+///
+/// Where `host` is not the client's, that is in `X-Forwarded-Host`, as for servers of HTTP.
+pub(super) fn write_fields(fetch: &Fetch<'_>, host: &[u8], variables: &mut Variables<'_, '_>) {
     let (fields, changes) = (&fetch.request.head.fields, fetch.changes);
     let params = &mut variables.params;
     let one = |value| std::iter::once(value);
-    params.field(b"Host", one(&fetch.request.authority[..]), b"");
+    params.field(b"Host", one(host), b"");
     if let Some(kind) = fields.get(FieldId::ContentType) {
         params.pair(b"CONTENT_TYPE", kind);
     }
     let mut normal = Vec::new();
     let mut dropped = APART | forward::left_out(changes);
+    if !is_clients(fetch) {
+        let trusted = fetch.peer.is_trusted(&fetch.snapshot.settings.server);
+        let given = fields.get(FieldId::XForwardedHost).filter(|_| trusted);
+        let asked_for = given.unwrap_or(&fetch.request.authority);
+        params.field(b"X-Forwarded-Host", one(asked_for), b"");
+        dropped |= FieldId::XForwardedHost.bit();
+    }
     if changes.normalize && fields.has(FieldId::AcceptEncoding) {
         dropped |= FieldId::AcceptEncoding.bit();
         negotiate::accept_encoding(fields.all(FieldId::AcceptEncoding), &mut normal);

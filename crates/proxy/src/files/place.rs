@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use forebay_cache::Object;
 use forebay_cache::object::Stamp as Numbers;
 use forebay_config::settings::{Files, Service};
+use forebay_config::template::{Groups, Piece, parse};
 use forebay_files::{Answer, Found, Relative, Root, Stamp, Unopened, find};
 use rapidhash::quality::RandomState;
 
@@ -18,6 +19,8 @@ use rapidhash::quality::RandomState;
 pub(crate) struct FilePlace {
     pub(crate) settings: Files,
     pub(crate) root: Root,
+    /// `try_files`, parsed.
+    candidates: Vec<Vec<Piece>>,
     /// Tells these settings from others: an object that was made by others is not used.
     pub(crate) number: u64,
     /// [`Files::check`].
@@ -42,7 +45,11 @@ impl FilePlace {
         format!("{settings:?} {:?}", service.compress).hash(&mut hasher);
         let php = service.cgi.php.is_some();
         let extension = Some(service.cgi.extension.clone());
+        let candidates = settings.try_files.iter();
+        // What cannot be parsed was refused with the file.
+        let candidates = candidates.filter_map(|text| parse(text, &Groups::default()).ok());
         Some(Self {
+            candidates: candidates.collect(),
             root: Root::new(&settings.root, settings.symlinks),
             number: hasher.finish(),
             check_ms: settings.check.as_millis() as u64,
@@ -60,12 +67,13 @@ impl FilePlace {
 
     /// What there is for a path.
     pub(super) fn find(&self, directory: &OwnedFd, asked: &Relative, host: &[u8]) -> Answer {
-        let candidates: Vec<Vec<u8>> = self
-            .settings
-            .try_files
-            .iter()
-            .filter_map(|template| filled(template, asked, host))
+        let candidates = self.candidates.iter();
+        let candidates: Vec<Vec<u8>> = candidates
+            .filter_map(|candidate| filled(candidate, asked, host))
             .collect();
+        if candidates.is_empty() && !self.settings.try_files.is_empty() {
+            return Answer::Nothing;
+        }
         find(&self.root, directory, &self.settings, asked, &candidates)
     }
 
@@ -112,22 +120,17 @@ impl FilePlace {
     }
 }
 
-/// A candidate of `try_files`; `None` when it names something that is not known of a request.
-fn filled(template: &str, asked: &Relative, host: &[u8]) -> Option<Vec<u8>> {
+/// A candidate of `try_files`; `None` when it names something that no file's name can be made of.
+fn filled(candidate: &[Piece], asked: &Relative, host: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    let mut rest = template;
-    while let Some(open) = rest.find('{') {
-        let (before, after) = rest.split_at(open);
-        out.extend_from_slice(before.as_bytes());
-        let close = after.find('}')?;
-        match &after[1..close] {
-            "path" => out.extend_from_slice(asked.as_path()),
-            "host" if !host.contains(&b'/') => out.extend_from_slice(host),
+    for piece in candidate {
+        match piece {
+            Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
+            Piece::Path => out.extend_from_slice(asked.as_path()),
+            Piece::Host if !host.contains(&b'/') => out.extend_from_slice(host),
             _ => return None,
         }
-        rest = &after[close + 1..];
     }
-    out.extend_from_slice(rest.as_bytes());
     Some(out)
 }
 
@@ -176,7 +179,8 @@ mod tests {
             panic!("a plain path")
         };
         let fill = |template| {
-            let filled = filled(template, &asked, b"shop.example")?;
+            let template = parse(template, &Groups::default()).ok()?;
+            let filled = filled(&template, &asked, b"shop.example")?;
             String::from_utf8(filled).ok()
         };
         assert_eq!(fill("{path}").as_deref(), Some("/a b"));
@@ -187,7 +191,8 @@ mod tests {
         );
         assert_eq!(fill("/index.html").as_deref(), Some("/index.html"));
         assert_eq!(fill("=404").as_deref(), Some("=404"));
-        assert_eq!(fill("/{nonsense}"), None);
+        assert_eq!(fill("/{{{path}}}").as_deref(), Some("/{/a b}"));
+        assert_eq!(fill("/{query}"), None);
         assert_eq!(fill("/{path"), None);
     }
 }

@@ -25,8 +25,6 @@ const PAGE_BYTES: u64 = 1 << 20;
 /// The rules of one location.
 #[derive(Debug)]
 pub(crate) struct Rules {
-    /// Whose requests are counted together, over reloads.
-    id: u64,
     /// The path rule's expression, whose groups templates may name.
     condition: Condition,
     rewriting: Rewriting,
@@ -38,7 +36,11 @@ pub(crate) struct Rules {
     allow: Vec<Network>,
     deny: Vec<Network>,
     rate: Option<Rate>,
+    /// Whose requests are counted together for `rate`, over reloads.
+    rate_id: u64,
     client_requests: Option<u32>,
+    /// The same for `client_requests`.
+    client_requests_id: u64,
     maintenance: Option<Closed>,
     pages: BTreeMap<u16, Arc<Watched<Bytes>>>,
     intercepts: bool,
@@ -63,17 +65,22 @@ struct Closed {
 }
 
 impl Rules {
-    /// The rules that a service has; `None`: none. `number` tells the rules of a site apart.
+    /// The rules that a service has; `None`: none. `number` tells the path rules of a site apart; the
+    /// site's own have the number behind them.
     pub(crate) fn of(
         condition: &Condition,
         service: &Service,
         (site, number): (&Site, usize),
     ) -> Option<Box<Self>> {
         let groups = condition.groups();
-        let mut hasher = std::hash::DefaultHasher::new();
-        (&site.name, number).hash(&mut hasher);
+        // A limit that a path rule has from its site is the site's, one for all of its requests.
+        let id = |own: bool| {
+            let mut hasher = std::hash::DefaultHasher::new();
+            let apart = own && number < site.paths.len();
+            (&site.name, apart.then_some(number)).hash(&mut hasher);
+            hasher.finish()
+        };
         let rules = Self {
-            id: hasher.finish(),
             condition: condition.clone(),
             rewriting: Rewriting::new(&service.redirect, &service.rewrite),
             respond: service.respond.as_ref().map(|own| Respond {
@@ -89,7 +96,9 @@ impl Rules {
             allow: service.allow.clone(),
             deny: service.deny.clone(),
             rate: service.request_rate,
+            rate_id: id(service.own_rate),
             client_requests: service.client_requests,
+            client_requests_id: id(service.own_client_requests),
             maintenance: service.maintenance.as_ref().map(Closed::new),
             pages: pages(service),
             intercepts: service.intercept_errors,

@@ -72,12 +72,10 @@ impl<C: Client> Exchange<'_, C> {
         let fields = &self.request.head.fields;
         let server = &self.snapshot.settings.server;
         let client = self.peer.client(fields, server);
-        let proto = fields.get(FieldId::XForwardedProto);
         Known {
             client,
             text: client.map_or_else(|| "unknown".into(), |ip| ip.to_string()),
-            secure: self.peer.is_trusted(server)
-                && proto.is_some_and(|proto| proto.eq_ignore_ascii_case(b"https")),
+            secure: self.request.secure,
             path: path::normal(self.request.path()).into_owned(),
         }
     }
@@ -131,13 +129,13 @@ impl<C: Client> Exchange<'_, C> {
         let limiter = &self.snapshot.locations.limiter;
         if let Some(rate) = rules.rate {
             let now_us = START.elapsed().as_micros() as u64;
-            if let Err(wait) = limiter.count(rules.id, client, rate, now_us) {
+            if let Err(wait) = limiter.count(rules.rate_id, client, rate, now_us) {
                 self.outcome.retry_after_s = seconds(wait);
                 return Err(Refused::new(429, "too many requests in a short time").into());
             }
         }
         if let Some(most) = rules.client_requests {
-            self.held = limiter.hold(rules.id, client, most);
+            self.held = limiter.hold(rules.client_requests_id, client, most);
             if self.held.is_none() {
                 self.outcome.retry_after_s = 1;
                 return Err(Refused::new(429, "too many requests at once").into());

@@ -28,7 +28,7 @@ pub use archive::{Damage, Reader, Writer};
 pub use client::{Client, Condition, Outcome};
 pub use clock::now_s;
 pub use error::Error;
-pub use forebay_tls::Trust;
+pub use forebay_tls::{Identity, Trust};
 pub use listing::Listing;
 pub use meta::Seen;
 pub use metadump::Dumped;

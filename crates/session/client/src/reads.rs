@@ -25,17 +25,25 @@ pub struct Passed {
     pub gone: u64,
     /// Items whose keys cannot be asked for: other protocols allow longer ones.
     pub unreadable: u64,
+    /// Items that the store has and could not give. Each was reported.
+    pub failed: u64,
     /// Items that were in use may be missing (see [`Listing::may_miss`](crate::Listing::may_miss)).
     pub may_miss: bool,
 }
 
 /// Hands every item that is chosen to `each`, with its remaining lifetime as a moment of this
 /// machine's clock. Each item is as it was at one moment; two items may be as of two moments. What
-/// was written since the beginning may be missing; what was there all the time is not.
+/// was written since the beginning may be missing; what was there all the time is not. `report` is
+/// told the key of each item that the store could not give, and why; the others go on.
 ///
 /// # Errors
 /// When the store does not answer, and those of `each`.
-pub fn each_item(target: &Target, pattern: &Pattern, each: &mut Each<'_>) -> Result<Passed, Error> {
+pub fn each_item(
+    target: &Target,
+    pattern: &Pattern,
+    each: &mut Each<'_>,
+    report: &mut dyn FnMut(&[u8], &str),
+) -> Result<Passed, Error> {
     let mut reader = Client::connect(target)?;
     let mut list = reader.list(pattern)?;
     let mut passed = Passed {
@@ -43,7 +51,11 @@ pub fn each_item(target: &Target, pattern: &Pattern, each: &mut Each<'_>) -> Res
         ..Passed::default()
     };
     let mut keys = Vec::with_capacity(BATCH);
-    let mut value = Vec::new();
+    let mut to = To {
+        value: Vec::new(),
+        each,
+        report,
+    };
     loop {
         let listed = list.next_item()?;
         let is_last = listed.is_none();
@@ -53,7 +65,7 @@ pub fn each_item(target: &Target, pattern: &Pattern, each: &mut Each<'_>) -> Res
             None => {}
         }
         if keys.len() == BATCH || is_last {
-            read_batch(&mut reader, &mut keys, &mut value, &mut passed, each)?;
+            read_batch(&mut reader, &mut keys, &mut passed, &mut to)?;
         }
         if is_last {
             return Ok(passed);
@@ -61,27 +73,42 @@ pub fn each_item(target: &Target, pattern: &Pattern, each: &mut Each<'_>) -> Res
     }
 }
 
+/// Where items go.
+struct To<'t, 'e> {
+    /// The one under way.
+    value: Vec<u8>,
+    each: &'t mut Each<'e>,
+    report: &'t mut dyn FnMut(&[u8], &str),
+}
+
 fn read_batch(
     reader: &mut Client,
     keys: &mut Vec<Vec<u8>>,
-    value: &mut Vec<u8>,
     passed: &mut Passed,
-    each: &mut Each<'_>,
+    to: &mut To<'_, '_>,
 ) -> Result<(), Error> {
     for key in keys.iter() {
         reader.ask(key, true);
     }
     reader.wire.flush()?;
     for key in keys.drain(..) {
-        value.clear();
+        to.value.clear();
+        let seen = match reader.answer(&mut to.value) {
+            Err(Error::Refused { words, .. }) if words.starts_with("SERVER_ERROR ") => {
+                passed.failed += 1;
+                (to.report)(&key, words.trim_start_matches("SERVER_ERROR "));
+                continue;
+            }
+            seen => seen?,
+        };
         // An item that was declared out of date would come back as a good one.
-        let Some(seen) = reader.answer(value)?.filter(|seen| !seen.is_stale) else {
+        let Some(seen) = seen.filter(|seen| !seen.is_stale) else {
             passed.gone += 1;
             continue;
         };
         let now_s = now_s();
         let item = Item {
-            value,
+            value: &to.value,
             flags: seen.flags,
             expires_s: seen.expires_s(now_s),
             cas: seen.cas,
@@ -91,7 +118,7 @@ fn read_batch(
             },
             used_s: now_s.saturating_sub(seen.idle_s),
         };
-        each(&key, item)?;
+        (to.each)(&key, item)?;
         passed.items += 1;
         passed.bytes += item.value.len() as u64;
     }

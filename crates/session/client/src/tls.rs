@@ -5,7 +5,7 @@ use std::io;
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use forebay_tls::{ClientConfig, ClientConnection, ServerName, Trust, client_config};
+use forebay_tls::{ClientConfig, ClientConnection, Identity, ServerName, Trust, client_config};
 use rustls::StreamOwned;
 
 use crate::address::Address;
@@ -26,12 +26,17 @@ impl fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// TLS with the store at this address, whose certificate must be for the host in it.
+    /// TLS with the store at this address, whose certificate must be for the host in it. `own` is
+    /// shown to a store that asks for a client's certificate.
     ///
     /// # Errors
-    /// The address is a path or no name; the certificates that are to be trusted are none. In
-    /// words for the operator.
-    pub fn new(address: &Address, trust: Trust<'_>) -> Result<Self, String> {
+    /// The address is a path or no name; the certificates that are to be trusted or shown are none.
+    /// In words for the operator.
+    pub fn new(
+        address: &Address,
+        trust: Trust<'_>,
+        own: Option<Identity<'_>>,
+    ) -> Result<Self, String> {
         let Address::Tcp(text) = address else {
             return Err(format!(
                 "{address} is a socket of this machine: it does not speak TLS"
@@ -44,7 +49,7 @@ impl Tls {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| format!("`{host}` is no name that a certificate can have"))?;
         Ok(Self {
-            config: client_config(trust, None, &[])?,
+            config: client_config(trust, own, &[])?,
             name,
         })
     }

@@ -14,9 +14,14 @@ use forebay_session::{Access, Item};
 use forebay_session_client::{
     Client, Condition, Pattern, Reader, Restored, Stores, Target, Tyrant, Writer, each_item, now_s,
 };
-use support::{Memcached, forebay, item, store};
+use support::engine::Plain;
+use support::{ITEM_MOST, Memcached, forebay, forebay_over, item, store};
 
 type Contents = BTreeMap<Vec<u8>, (Vec<u8>, u32, u32)>;
+
+fn none_lost(key: &[u8], words: &str) {
+    panic!("{key:?}: {words}");
+}
 
 fn contents(target: &Target, pattern: &Pattern) -> Contents {
     let mut found = Contents::new();
@@ -28,7 +33,7 @@ fn contents(target: &Target, pattern: &Pattern) -> Contents {
         assert!(twice.is_none(), "{key:?} was handed on twice");
         Ok(())
     };
-    let passed = each_item(target, pattern, &mut each).unwrap();
+    let passed = each_item(target, pattern, &mut each, &mut none_lost).unwrap();
     assert_eq!(passed.items, found.len() as u64);
     found
 }
@@ -76,7 +81,8 @@ fn assert_same(one: &Contents, other: &Contents) {
 fn copy(from: &Target, to: &Target) -> Restored {
     let mut report = |key: &[u8], words: &str| panic!("{key:?}: {words}");
     let mut stores = Stores::connect(to, false, &mut report).unwrap();
-    each_item(from, &Pattern::All, &mut |key, item| stores.put(key, item)).unwrap();
+    let mut put = |key: &[u8], item: Item<'_>| stores.put(key, item);
+    each_item(from, &Pattern::All, &mut put, &mut none_lost).unwrap();
     stores.finish().unwrap()
 }
 
@@ -113,7 +119,7 @@ fn an_export_brings_back_what_was_there_and_leaves_what_has_expired_since() {
         writer.put(key, item).unwrap();
         Ok(())
     };
-    each_item(&here, &Pattern::All, &mut each).unwrap();
+    each_item(&here, &Pattern::All, &mut each, &mut none_lost).unwrap();
     writer.put(b"over", item(b"x", 0, now_s() - 1)).unwrap();
     let file = writer.finish().unwrap();
 
@@ -254,9 +260,32 @@ fn what_was_declared_out_of_date_is_left_out() {
     socket.write_all(b"md stale I T30\r\n").unwrap();
     socket.read_exact(&mut [0; 4]).unwrap();
     let mut keys = Vec::new();
-    let passed = each_item(&here, &Pattern::All, &mut |key, _| {
+    let mut each = |key: &[u8], _: Item<'_>| {
         keys.push(key.to_vec());
         Ok(())
-    });
+    };
+    let passed = each_item(&here, &Pattern::All, &mut each, &mut none_lost);
     assert_eq!((keys, passed.unwrap().gone), (vec![b"good".to_vec()], 1));
+}
+
+#[test]
+fn an_item_that_cannot_be_read_is_named_and_the_others_go_on() {
+    let here = forebay_over(Plain::new(ITEM_MOST).broken_at("k70"), Access::Open);
+    let mut client = Client::connect(&here).unwrap();
+    for number in 0..200 {
+        let key = format!("k{number}");
+        store(&mut client, key.as_bytes(), item(b"x", 0, 0));
+    }
+    let (mut read, mut lost) = (0, Vec::new());
+    let mut each = |_: &[u8], _: Item<'_>| {
+        read += 1;
+        Ok(())
+    };
+    let mut report = |key: &[u8], words: &str| lost.push((key.to_vec(), words.to_owned()));
+    let passed = each_item(&here, &Pattern::All, &mut each, &mut report).unwrap();
+    assert_eq!((read, passed.items, passed.failed), (199, 199, 1));
+    assert_eq!(
+        lost,
+        [(b"k70".to_vec(), "the value cannot be read".to_owned())]
+    );
 }

@@ -55,7 +55,7 @@ fn a_store_is_spoken_to_by_tls_if_its_certificate_is_trusted() {
     let memcached = Memcached::with(&["-Z", "-o", &files]).unwrap();
     let address = &memcached.target.address;
     let with = |trust: Trust<'_>| Target {
-        tls: Some(Tls::new(address, trust).unwrap()),
+        tls: Some(Tls::new(address, trust, None).unwrap()),
         ..memcached.target.clone()
     };
     let pem = std::fs::read(&certificate).unwrap();

@@ -10,6 +10,7 @@ use mio::{Registry, Token};
 use rustix::io::Errno;
 
 use crate::bind::{Listener, refuse};
+use crate::client::BLOCK_BYTES;
 use crate::mailbox::Mailbox;
 use crate::store::Port;
 use crate::wire::Socket;
@@ -20,7 +21,7 @@ const AT_ONCE: usize = 64;
 
 /// How long nothing is accepted when the system has no more room, and how often that is said.
 const PAUSE_MS: u64 = 100;
-const WARN_EVERY_MS: u64 = 10_000;
+pub(crate) const WARN_EVERY_MS: u64 = 10_000;
 
 /// What threads share.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) loads: Vec<AtomicUsize>,
     /// How many connections each store has.
     pub(crate) open: Vec<AtomicUsize>,
+    /// What the buffers of each store's connections take, in blocks.
+    pub(crate) held: Vec<AtomicUsize>,
 }
 
 impl Shared {
@@ -44,6 +47,21 @@ impl Shared {
             open.fetch_sub(1, Relaxed);
         }
         entered
+    }
+
+    /// Notes that a connection of the port's store holds `now` blocks in place of `before`.
+    /// `false`: all of them hold too much.
+    pub(crate) fn hold(&self, port: &Port, before: u16, now: u16) -> bool {
+        let Some(held) = self.held.get(port.store) else {
+            return false;
+        };
+        if now <= before {
+            held.fetch_sub(usize::from(before - now), Relaxed);
+            return true;
+        }
+        let more = usize::from(now - before);
+        let all = held.fetch_add(more, Relaxed).saturating_add(more);
+        all <= port.buffers_bytes / BLOCK_BYTES
     }
 
     /// One that was counted has gone.

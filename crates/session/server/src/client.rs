@@ -4,6 +4,9 @@ use forebay_session::{Connection, Ticket};
 
 use crate::wire::Wire;
 
+/// What buffers take is counted in blocks of so many bytes; less than one is not.
+pub(crate) const BLOCK_BYTES: usize = 16 << 10;
+
 /// One connection. It lives from the handing over to its thread until either side ends it.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -16,6 +19,8 @@ pub(crate) struct Client {
     /// What waits to be sent, of which the first bytes have been.
     pub(crate) output: Vec<u8>,
     pub(crate) sent: usize,
+    /// What was counted of these buffers, in blocks.
+    pub(crate) held: u16,
     /// Which socket it came by.
     pub(crate) port: usize,
     /// Which store is behind that.
@@ -52,6 +57,7 @@ impl Client {
             wanted: 1,
             output: Vec::new(),
             sent: 0,
+            held: 0,
             port,
             store,
             ticket: None,
@@ -62,6 +68,13 @@ impl Client {
             watched: false,
             since_ms: now_ms,
         }
+    }
+
+    /// How many whole blocks its buffers take.
+    pub(crate) fn holds(&self) -> u16 {
+        let of_command = self.protocol.held_bytes();
+        let bytes = self.input.capacity() + self.output.capacity() + of_command;
+        u16::try_from(bytes / BLOCK_BYTES).unwrap_or(u16::MAX)
     }
 
     /// Whether it is the store's turn.

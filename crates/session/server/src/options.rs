@@ -7,6 +7,7 @@ use std::time::Duration;
 use forebay_session::{Access, Limits};
 
 use crate::address::ListenAddress;
+use crate::tls::Tls;
 
 /// What concerns all stores of a server.
 #[derive(Clone, Debug)]
@@ -39,10 +40,13 @@ pub struct Listen<B> {
     /// Who may speak to it.
     pub access: Access,
     /// Clients speak TLS, with this certificate.
-    pub tls: Option<Arc<rustls::ServerConfig>>,
+    pub tls: Option<Arc<Tls>>,
     /// How many connections the store may have, by all its sockets; what comes beyond is told so
     /// and closed.
     pub max_connections: usize,
+    /// What commands that came by half and answers that are not read yet may take in bytes, of all
+    /// connections of the store, beyond 16 KiB for each; the one that needs more is closed.
+    pub buffers_bytes: usize,
     /// How long a connection may say nothing between commands; `None`: as long as it likes.
     pub idle_timeout: Option<Duration>,
     /// How long a command that came by half, or an answer that is not read, may make no progress.
@@ -65,6 +69,7 @@ impl<B> Listen<B> {
             access: Access::default(),
             tls: None,
             max_connections: 1024,
+            buffers_bytes: 256 << 20,
             idle_timeout: None,
             stalled_timeout: Duration::from_secs(60),
             unix_mode: None,

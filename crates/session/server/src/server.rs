@@ -80,14 +80,11 @@ impl Server {
         let mailbox = |poll: &Poll| Ok(Arc::new(Mailbox::new(Waker::new(poll.registry(), WAKER)?)));
         let mailboxes: Vec<_> = polls.iter().map(mailbox).collect::<io::Result<_>>()?;
         let shared = Arc::new(Shared {
-            ports: sockets.ports,
+            ports: std::mem::take(&mut sockets.ports),
             mailboxes: mailboxes.clone(),
             loads: (0..threads).map(|_| AtomicUsize::new(0)).collect(),
-            open: sockets
-                .backends
-                .iter()
-                .map(|_| AtomicUsize::new(0))
-                .collect(),
+            open: sockets.zeros(),
+            held: sockets.zeros(),
         });
         // From here on whatever goes wrong is undone by dropping it.
         let server = Self {
@@ -149,6 +146,11 @@ struct Sockets<B> {
 }
 
 impl<B> Sockets<B> {
+    /// A number for each store.
+    fn zeros(&self) -> Vec<AtomicUsize> {
+        self.backends.iter().map(|_| AtomicUsize::new(0)).collect()
+    }
+
     fn bind(listens: Vec<Listen<B>>) -> Result<Self, StartError> {
         let mut sockets = Self {
             addresses: Vec::new(),

@@ -10,6 +10,7 @@ use forebay_session::{Access, Backend, Commit, Counts, Limits, Ticket, Traffic};
 use crate::clients::Id;
 use crate::mailbox::{Caller, Mailbox};
 use crate::options::Listen;
+use crate::tls::Tls;
 
 /// What is the same for all connections that come by one socket; all threads share it.
 #[derive(Debug)]
@@ -18,8 +19,9 @@ pub(crate) struct Port {
     pub(crate) store: usize,
     pub(crate) limits: Limits,
     pub(crate) access: Access,
-    pub(crate) tls: Option<Arc<rustls::ServerConfig>>,
+    pub(crate) tls: Option<Arc<Tls>>,
     pub(crate) max_connections: usize,
+    pub(crate) buffers_bytes: usize,
     pub(crate) idle_ms: Option<u64>,
     pub(crate) stalled_ms: u64,
 }
@@ -41,6 +43,7 @@ impl Port {
             access: listen.access,
             tls: listen.tls,
             max_connections: listen.max_connections,
+            buffers_bytes: listen.buffers_bytes,
             idle_ms: listen.idle_timeout.map(ms),
             stalled_ms: ms(listen.stalled_timeout),
         }

@@ -109,8 +109,8 @@ pub(crate) struct Wire {
 impl Wire {
     /// # Errors
     /// The TLS settings are of no use.
-    pub(crate) fn new(socket: Socket, tls: Option<&Arc<rustls::ServerConfig>>) -> io::Result<Self> {
-        let session = |config| Session::server(Arc::clone(config)).map(Box::new);
+    pub(crate) fn new(socket: Socket, tls: Option<Arc<rustls::ServerConfig>>) -> io::Result<Self> {
+        let session = |config| Session::server(config).map(Box::new);
         Ok(Self {
             raw: Raw {
                 socket,

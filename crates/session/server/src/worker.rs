@@ -9,7 +9,7 @@ use forebay_session::{Backend, Connection};
 use mio::event::Event;
 use mio::{Events, Poll, Token};
 
-use crate::accept::{Doors, Shared};
+use crate::accept::{Doors, Shared, WARN_EVERY_MS};
 use crate::answer::Answer;
 use crate::bind::Listener;
 use crate::buffers::Buffers;
@@ -49,6 +49,8 @@ pub(crate) struct Worker<B: Backend> {
     /// How many connections a time limit concerns, and when they are looked at next.
     pub(crate) watched: usize,
     pub(crate) sweep_next_ms: u64,
+    /// When the operator may be told next that buffers take too much.
+    warn_next_ms: u64,
     pub(crate) mailbox: Arc<Mailbox>,
     /// Room for what is taken from it.
     pub(crate) letters: Letters,
@@ -86,6 +88,7 @@ impl<B: Backend> Worker<B> {
             answers_bytes,
             watched: 0,
             sweep_next_ms: 0,
+            warn_next_ms: 0,
             mailbox,
             letters: Letters::default(),
             ready: Vec::new(),
@@ -162,7 +165,8 @@ impl<B: Backend> Worker<B> {
             return;
         };
         let id = self.clients.reserve();
-        let wire = Wire::new(socket, port.tls.as_ref()).and_then(|mut wire| {
+        let tls = port.tls.as_ref().map(|tls| tls.now());
+        let wire = Wire::new(socket, tls).and_then(|mut wire| {
             wire.register(self.poll.registry(), id.token())?;
             Ok(wire)
         });
@@ -195,7 +199,9 @@ impl<B: Backend> Worker<B> {
     /// Puts a connection where it waits for what comes next.
     pub(crate) fn settle(&mut self, id: Id, mut client: Box<Client>, after: After) {
         let is_over = self.draining.is_some() && after == After::Stay && client.is_idle();
-        if after == After::Gone || is_over {
+        // Who is in the round is somewhere else too; it comes here again.
+        let may_stay = after == After::InRound || self.may_hold(&mut client);
+        if after == After::Gone || is_over || !may_stay {
             return self.end(id, client);
         }
         if after == After::Again && !client.listed {
@@ -206,6 +212,27 @@ impl<B: Backend> Worker<B> {
             self.watch(&mut client);
         }
         self.clients.put(id, client);
+    }
+
+    /// Counts what a connection's buffers take. `false`: those of its store take too much.
+    fn may_hold(&mut self, client: &mut Client) -> bool {
+        let holds = client.holds();
+        if holds == client.held {
+            return true;
+        }
+        let Some(port) = self.shared.ports.get(client.port) else {
+            return false;
+        };
+        let may = self.shared.hold(port, client.held, holds);
+        client.held = holds;
+        if !may && self.clock.ms >= self.warn_next_ms {
+            self.warn_next_ms = self.clock.ms + WARN_EVERY_MS;
+            tracing::warn!(
+                "session store: a connection was closed: half-sent commands and unread answers \
+                 take more than `buffers` allows"
+            );
+        }
+        may
     }
 
     /// Ends a connection, whatever it is about.
@@ -227,6 +254,7 @@ impl<B: Backend> Worker<B> {
             }
         }
         if let Some(port) = self.shared.ports.get(client.port) {
+            self.shared.hold(port, client.held, 0);
             self.shared.leave(port);
         }
         self.clients.release(id);

@@ -5,10 +5,11 @@
 mod support;
 
 use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use forebay_session_server::Listen;
-use support::{Store, ask, connect, expect, is_ended, is_served, listen, serve};
+use support::{Store, address, ask, connect, expect, is_ended, is_served, listen, serve};
 
 #[test]
 fn a_client_that_does_not_read_is_not_answered_on() {
@@ -162,4 +163,58 @@ fn an_internal_fault_ends_one_connection_only() {
     faulty.write_all(b"mn\r\nget fault\r\n").unwrap();
     assert!(is_ended(&mut faulty));
     is_served(&mut other);
+}
+
+#[test]
+fn half_sent_values_of_all_connections_together_are_bounded_and_their_room_is_given_back() {
+    let store = Store::new();
+    let server = serve(
+        1,
+        vec![Listen {
+            buffers_bytes: 1 << 20,
+            ..listen(&store)
+        }],
+    );
+    let mut idle = connect(&server);
+    let (half, rest) = ([b'x'; 290_000], [&[b'x'; 10_000][..], b"\r\n"].concat());
+    let half = [&b"set k 0 0 300000\r\n"[..], &half].concat();
+    let mut begin = || {
+        let mut client = connect(&server);
+        // It may be closed meanwhile.
+        let _ = client.write_all(&half);
+        for _ in 0..20 {
+            is_served(&mut idle);
+        }
+        client
+    };
+    let mut within = [begin(), begin(), begin()];
+    assert!(is_ended(&mut begin()), "four of them take more");
+    for client in &mut within {
+        ask(client, &rest, b"STORED\r\n");
+    }
+    ask(&mut begin(), &rest, b"STORED\r\n");
+}
+
+#[test]
+fn answers_that_are_not_read_count_too() {
+    let store = Store::new();
+    let narrow = Listen {
+        buffers_bytes: 64 << 10,
+        ..listen(&store)
+    };
+    let server = serve(1, vec![listen(&store), narrow]);
+    let mut wide = connect(&server);
+    let set = [&b"set k 0 0 1000000\r\n"[..], &[b'x'; 1_000_000], b"\r\n"].concat();
+    ask(&mut wide, &set, b"STORED\r\n");
+    let mut greedy = TcpStream::connect(address(&server, 1)).unwrap();
+    greedy.write_all(&b"get k\r\n".repeat(1_000)).unwrap();
+    for _ in 0..50 {
+        is_served(&mut wide);
+    }
+    // What the kernel took comes; then it ends.
+    let (mut read, mut piece) = (0, vec![0; 1 << 20]);
+    while let Ok(count @ 1..) = greedy.read(&mut piece) {
+        read += count;
+    }
+    assert!(read < 100 << 20, "{read} bytes");
 }

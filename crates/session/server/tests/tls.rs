@@ -8,9 +8,8 @@ use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 
-use forebay_session_server::{Listen, Server};
+use forebay_session_server::{Listen, Server, Tls};
 use forebay_tls::{Identity, ServerName, Session, Trust, client_config, server_config};
 use support::{Store, ask, connect, expect, is_served, listen, serve};
 
@@ -78,7 +77,7 @@ fn commands_and_large_values_go_over_tls() {
         key: &key,
     };
     let store = Store::new();
-    let tls = Some(server_config(identity, None).unwrap());
+    let tls = Some(Tls::new(server_config(identity, None).unwrap()));
     let server = serve(
         1,
         vec![Listen {
@@ -113,7 +112,7 @@ fn without_tls_and_without_a_certificate_nobody_is_served() {
         key: &key,
     };
     let store = Store::new();
-    let tls = Some(server_config(identity, Some(&chain)).unwrap());
+    let tls = Some(Tls::new(server_config(identity, Some(&chain)).unwrap()));
     let server = serve(
         1,
         vec![Listen {
@@ -140,7 +139,7 @@ fn a_peer_that_never_shakes_hands_is_closed() {
         chain: &chain,
         key: &key,
     };
-    let tls = Some(Arc::clone(&server_config(identity, None).unwrap()));
+    let tls = Some(Tls::new(server_config(identity, None).unwrap()));
     let stalled_timeout = std::time::Duration::from_millis(1);
     let server = serve(
         1,
@@ -153,4 +152,25 @@ fn a_peer_that_never_shakes_hands_is_closed() {
     // It may be told why; then it ends.
     let ended = connect(&server).read_to_end(&mut Vec::new());
     assert!(ended.is_ok(), "{ended:?}");
+}
+
+#[test]
+fn a_new_certificate_is_for_new_connections_and_leaves_the_others_alone() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [old, new] = folders.each_ref().map(|folder| certificate(folder.path()));
+    let config =
+        |(chain, key): &(Vec<u8>, Vec<u8>)| server_config(Identity { chain, key }, None).unwrap();
+    let tls = Tls::new(config(&old));
+    let server = serve(
+        1,
+        vec![Listen {
+            tls: Some(tls.clone()),
+            ..listen(&Store::new())
+        }],
+    );
+    let mut before = client(&server, &old.0, None);
+    is_served(&mut before);
+    tls.replace(config(&new));
+    is_served(&mut client(&server, &new.0, None));
+    is_served(&mut before);
 }

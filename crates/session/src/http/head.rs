@@ -19,6 +19,15 @@ pub(super) enum Method {
     Delete,
 }
 
+/// What becomes of the connection behind the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    Close,
+    Keep,
+    /// It goes on, and a client of HTTP/1.0 has to be told so.
+    KeepAndSay,
+}
+
 /// Why it cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -42,8 +51,8 @@ pub(super) struct Head<'a> {
     pub(super) body_bytes: usize,
     /// How much of the body is not there yet.
     pub(super) missing: usize,
-    /// The connection goes on.
-    pub(super) keep: bool,
+    /// What becomes of the connection.
+    pub(super) after: After,
     /// The client waits for a word before it sends the body.
     pub(super) expects: bool,
     /// Tyrant's mode of a put: 1 keeps what is there, 2 adds to it.
@@ -72,9 +81,11 @@ impl<'a> Head<'a> {
             .map(<[u8]>::trim_ascii_end);
         let mut head = Self::of(lines.next().unwrap_or_default())?;
         let mut length = None;
+        let mut wishes = Wishes::default();
         for line in lines {
-            head.field(line, &mut length)?;
+            head.field(line, &mut length, &mut wishes)?;
         }
+        head.after = wishes.after(head.after);
         head.bytes = end + 4;
         head.body_bytes = length.unwrap_or(0);
         head.missing = head.body_bytes.saturating_sub(input.len() - head.bytes);
@@ -93,9 +104,9 @@ impl<'a> Head<'a> {
             Some(b"DELETE") => Method::Delete,
             _ => return Err(Fault::Bad("501 Not Implemented")),
         };
-        let keep = match version {
-            Some(b"HTTP/1.1") => true,
-            Some(b"HTTP/1.0") => false,
+        let after = match version {
+            Some(b"HTTP/1.1") => After::Keep,
+            Some(b"HTTP/1.0") => After::Close,
             _ => return Err(BAD_REQUEST),
         };
         let path = target.and_then(|target| target.strip_prefix(b"/"));
@@ -106,7 +117,7 @@ impl<'a> Head<'a> {
                 bytes: 0,
                 body_bytes: 0,
                 missing: 0,
-                keep,
+                after,
                 expects: false,
                 mode: 0,
                 calls: false,
@@ -117,7 +128,12 @@ impl<'a> Head<'a> {
     }
 
     /// Takes notice of one field.
-    fn field(&mut self, line: &'a [u8], length: &mut Option<usize>) -> Result<(), Fault> {
+    fn field(
+        &mut self,
+        line: &'a [u8],
+        length: &mut Option<usize>,
+        wishes: &mut Wishes,
+    ) -> Result<(), Fault> {
         let colon = memchr::memchr(b':', line).ok_or(BAD_REQUEST)?;
         let (name, value) = line.split_at(colon);
         let value = value.get(1..).unwrap_or_default().trim_ascii();
@@ -133,11 +149,7 @@ impl<'a> Head<'a> {
         } else if is(b"transfer-encoding") {
             return Err(Fault::Bad("501 Not Implemented"));
         } else if is(b"connection") {
-            if value.eq_ignore_ascii_case(b"close") {
-                self.keep = false;
-            } else if value.eq_ignore_ascii_case(b"keep-alive") {
-                self.keep = true;
-            }
+            wishes.read(value);
         } else if is(b"expect") {
             self.expects = value.eq_ignore_ascii_case(b"100-continue");
         } else if is(b"authorization") {
@@ -152,7 +164,7 @@ impl<'a> Head<'a> {
         Ok(())
     }
 
-    /// The key: the path, with its escapes undone.
+    /// The key: the path, with its escapes undone; a plus sign is a blank, as it is to Tyrant.
     pub(super) fn key(&self, key: &mut Vec<u8>) {
         key.clear();
         let mut rest = self.path;
@@ -163,7 +175,8 @@ impl<'a> Head<'a> {
                 }
                 _ => None,
             };
-            key.push(escaped.map_or(*byte, |((high, low), _)| high << 4 | low));
+            let plain = if *byte == b'+' { b' ' } else { *byte };
+            key.push(escaped.map_or(plain, |((high, low), _)| high << 4 | low));
             rest = escaped.map_or(behind, |(_, left)| left);
         }
     }
@@ -178,6 +191,32 @@ impl<'a> Head<'a> {
         let colon = memchr::memchr(b':', &plain)?;
         let token = plain.get(colon + 1..)?.to_vec();
         Some((plain.get(..colon)?.to_vec(), token))
+    }
+}
+
+/// What `Connection` asks for (RFC 9112 section 9.3).
+#[derive(Default)]
+struct Wishes {
+    close: bool,
+    keep: bool,
+}
+
+impl Wishes {
+    /// A list of options, of which others may be there too.
+    fn read(&mut self, value: &[u8]) {
+        for option in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+            self.close |= option.eq_ignore_ascii_case(b"close");
+            self.keep |= option.eq_ignore_ascii_case(b"keep-alive");
+        }
+    }
+
+    /// What becomes of a connection that without a wish ends or goes on so.
+    fn after(&self, usual: After) -> After {
+        match usual {
+            _ if self.close => After::Close,
+            After::Close if self.keep => After::KeepAndSay,
+            usual => usual,
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! `get`, `gets`, `gat`, `gats`: any number of keys on a line, which are answered as they come, so
 //! that neither the line nor the answer has to be held as a whole.
+//!
+//! Where the engine fails at one of the keys, its words stand in place of `END` and the rest of the
+//! line is passed over: without them the client would take the item for one that is not there.
 
 use super::line::{self, Line};
 use super::{BAD_FORMAT, ERROR};
@@ -87,11 +90,14 @@ fn answer<E: Engine>(run: &mut Run<'_, E>, keys: Keys, text: &[u8], line: &Line<
             run.shared.keys = Some(keys);
             return Ok(at);
         }
-        if let Err(stop) = one(run, keys, key) {
-            run.shared.keys = Some(keys);
-            return Err(stop.after(at));
+        match one(run, keys, key) {
+            Ok(true) => rest = behind,
+            Ok(false) => return Ok(line.bytes),
+            Err(stop) => {
+                run.shared.keys = Some(keys);
+                return Err(stop.after(at));
+            }
         }
-        rest = behind;
     }
 }
 
@@ -143,10 +149,7 @@ pub(super) fn go_on<E: Engine>(run: &mut Run<'_, E>, input: &[u8]) -> Step {
         let cut = end.is_none() && behind.is_empty();
         if key.len() > KEY_MOST {
             run.say(BAD_FORMAT);
-            run.shared.keys = Some(Keys {
-                failed: true,
-                ..keys
-            });
+            run.shared.keys = Some(failed(keys));
             return Ok(done);
         }
         match end {
@@ -161,8 +164,19 @@ pub(super) fn go_on<E: Engine>(run: &mut Run<'_, E>, input: &[u8]) -> Step {
             _ if run.is_full() => return Ok(done),
             _ => {}
         }
-        one(run, keys, key).map_err(|stop| stop.after(done))?;
+        if !one(run, keys, key).map_err(|stop| stop.after(done))? {
+            run.shared.keys = Some(failed(keys));
+            return Ok(done);
+        }
         rest = behind;
+    }
+}
+
+/// The rest of the line is passed over.
+fn failed(keys: Keys) -> Keys {
+    Keys {
+        failed: true,
+        ..keys
     }
 }
 
@@ -188,24 +202,29 @@ pub(super) fn long<E: Engine>(run: &mut Run<'_, E>, input: &[u8]) -> Step {
             Ok(head.len() - rest.len())
         }
         None => {
-            run.shared.keys = Some(Keys {
-                failed: true,
-                ..Keys::default()
-            });
+            run.shared.keys = Some(failed(Keys::default()));
             Ok(before)
         }
     }
 }
 
-fn one<E: Engine>(run: &mut Run<'_, E>, keys: Keys, key: &[u8]) -> Result<(), Stop> {
+/// Answers one key; false: the engine failed, and this was said.
+fn one<E: Engine>(run: &mut Run<'_, E>, keys: Keys, key: &[u8]) -> Result<bool, Stop> {
     let op = keys.touch.map_or(Op::Get, Op::Touch);
+    let mut answered = true;
     run.apply(key, op, |out, counts, given| {
         let hit = matches!(given, Answer::Found { .. });
         count(counts, keys.touch.is_some(), hit);
-        if let Answer::Found { item, .. } = given {
-            value(out, key, &item, keys.with_cas);
+        match given {
+            Answer::Found { item, .. } => value(out, key, &item, keys.with_cas),
+            Answer::Failed(words) => {
+                super::failed(out, words);
+                answered = false;
+            }
+            _ => {}
         }
-    })
+    })?;
+    Ok(answered)
 }
 
 /// Counts a read.

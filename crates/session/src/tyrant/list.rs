@@ -117,19 +117,24 @@ pub(super) fn mget<E: Engine>(run: &mut Run<'_, E>, reader: &mut Reader<'_>) -> 
         if answer.is_done() {
             continue;
         }
-        let found = &mut answer.found;
+        let (found, failed) = (&mut answer.found, &mut answer.failed);
         let read = run.apply(key, Op::Get, |out, counts, given| {
             text::count_read(counts, false, matches!(given, Answer::Found { .. }));
-            if let Answer::Found { item, .. } = given {
-                *found += 1;
-                out.extend_from_slice(&(key.len() as u32).to_be_bytes());
-                out.extend_from_slice(&(item.value.len() as u32).to_be_bytes());
-                out.extend_from_slice(key);
-                out.extend_from_slice(item.value);
+            match given {
+                Answer::Found { item, .. } => {
+                    *found += 1;
+                    out.extend_from_slice(&(key.len() as u32).to_be_bytes());
+                    out.extend_from_slice(&(item.value.len() as u32).to_be_bytes());
+                    out.extend_from_slice(key);
+                    out.extend_from_slice(item.value);
+                }
+                // A record that cannot be read is not one that is not there.
+                Answer::Failed(_) => *failed = true,
+                _ => {}
             }
         });
         read.map_err(|stop| answer.park(run, stop))?;
-        if answer.is_too_long(run) {
+        if answer.failed || answer.is_too_long(run) {
             answer.fail_with_none(run);
             return Ok(());
         }

@@ -1,10 +1,12 @@
-//! `misc`: commands by name, with a list of arguments and a list as the answer.
+//! `misc`: commands by name, with a list of arguments and a list as the answer. As in Tokyo
+//! Cabinet, arguments beyond those that a command has are passed over.
 
 use super::list::{Growing, element, whole};
 use super::read::Reader;
 use super::record::plain;
-use super::{KEY_MOST, store};
+use super::store;
 use crate::engine::{Answer, Engine, Mode, Op};
+use crate::limits::is_key_length;
 use crate::run::{Run, Stop};
 use crate::text;
 
@@ -16,7 +18,14 @@ const NAME_MOST: u32 = 64;
 enum Each {
     Put(Put),
     Out,
-    Get { with_key: bool },
+    Get {
+        with_key: bool,
+    },
+    /// So many bytes of the value from an offset on.
+    Part {
+        offset: usize,
+        most: usize,
+    },
 }
 
 /// The ways to put.
@@ -42,6 +51,7 @@ pub(super) fn step<E: Engine>(run: &mut Run<'_, E>, reader: &mut Reader<'_>) -> 
         b"out" => (Each::Out, false),
         b"outlist" => (Each::Out, true),
         b"get" => (Each::Get { with_key: false }, false),
+        b"getpart" => (part(arguments.clone(), count)?, false),
         b"getlist" => (Each::Get { with_key: true }, true),
         b"iternext" => return next_record(run),
         other => {
@@ -50,11 +60,42 @@ pub(super) fn step<E: Engine>(run: &mut Run<'_, E>, reader: &mut Reader<'_>) -> 
         }
     };
     let step = if matches!(each, Each::Put(_)) { 2 } else { 1 };
-    if !count.is_multiple_of(step) || (!many && count != step) {
+    if !many && count < step {
         Growing::resume(run).fail_with_none(run);
         return Ok(());
     }
-    records(run, each, many, arguments, count / step)
+    let records_most = if many { u32::MAX } else { 1 };
+    records(run, each, many, arguments, records_most.min(count / step))
+}
+
+/// What `getpart` asks for: behind the key an offset and a length, in digits; a length below zero,
+/// or none, is the rest.
+fn part(mut arguments: Reader<'_>, count: u32) -> Result<Each, Stop> {
+    let mut numbers = [0, -1];
+    if count > 0 {
+        sized(&mut arguments)?;
+    }
+    for (number, _) in numbers.iter_mut().zip(1..count) {
+        *number = integer(sized(&mut arguments)?);
+    }
+    let [offset, most] = numbers;
+    Ok(Each::Part {
+        offset: usize::try_from(offset).unwrap_or(0),
+        most: usize::try_from(most).unwrap_or(usize::MAX),
+    })
+}
+
+/// A number as Tokyo Cabinet reads one: what begins with none is 0.
+fn integer(text: &[u8]) -> i64 {
+    let text = text.trim_ascii_start();
+    let (sign, digits) = match text {
+        [b'-', digits @ ..] => (-1, digits),
+        [b'+', digits @ ..] => (1, digits),
+        digits => (1, digits),
+    };
+    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
+    let add = |sum: i64, byte: &u8| sum.saturating_mul(10).saturating_add((byte - b'0').into());
+    sign * digits.fold(0, add)
 }
 
 fn records<E: Engine>(
@@ -74,8 +115,9 @@ fn records<E: Engine>(
         if answer.is_done() {
             continue;
         }
-        if key.len() > KEY_MOST || value.len() > run.limits.item_bytes {
-            answer.failed = true;
+        if !is_key_length(key.len()) || value.len() > run.limits.item_bytes {
+            // Of many that are only looked for, one may be missing.
+            answer.failed |= !many || matches!(each, Each::Put(_));
             continue;
         }
         let (failed, found) = (&mut answer.failed, &mut answer.found);
@@ -85,7 +127,13 @@ fn records<E: Engine>(
                 if each == (Each::Get { with_key: true }) {
                     element(out, found, key);
                 }
-                element(out, found, item.value);
+                match each {
+                    Each::Part { offset, most } => match item.value.get(offset..) {
+                        None | Some([]) => *failed = true,
+                        Some(rest) => element(out, found, rest.get(..most).unwrap_or(rest)),
+                    },
+                    _ => element(out, found, item.value),
+                }
             }
             Answer::Stored { .. } => text::count_store(counts, false, given),
             Answer::Deleted => text::count_delete(counts, given),
@@ -111,7 +159,7 @@ fn op(each: Each, value: &[u8]) -> Op<'_> {
         Each::Put(Put::Keep) => plain(Mode::Add, value),
         Each::Put(Put::Cat) => Op::Concat { value, width: None },
         Each::Out => Op::Delete { cas: None },
-        Each::Get { .. } => Op::Get,
+        Each::Get { .. } | Each::Part { .. } => Op::Get,
     }
 }
 
@@ -130,16 +178,23 @@ fn next_record<E: Engine>(run: &mut Run<'_, E>) -> Result<(), Stop> {
             return Ok(());
         }
         let key = std::mem::take(&mut run.shared.key);
-        let found = &mut answer.found;
-        let read = run.apply(&key, Op::Peek, |out, _, given| {
-            if let Answer::Found { item, .. } = given {
+        let (found, failed) = (&mut answer.found, &mut answer.failed);
+        let read = run.apply(&key, Op::Peek, |out, _, given| match given {
+            Answer::Found { item, .. } => {
                 element(out, found, &key);
                 element(out, found, item.value);
             }
+            Answer::Failed(_) => *failed = true,
+            _ => {}
         });
         run.shared.key = key;
         // The answer is begun anew when the engine has the value.
         read.inspect_err(|_| answer.drop_answer(run))?;
+        if answer.failed {
+            // The code of an error would say that the walk is at its end.
+            answer.drop_answer(run);
+            return Err(Stop::Close);
+        }
         store::pass_key(run);
     }
     answer.finish(run);
@@ -147,13 +202,19 @@ fn next_record<E: Engine>(run: &mut Run<'_, E>) -> Result<(), Stop> {
 }
 
 /// The commands that are not about records named by the client.
-fn whole_store<E: Engine>(run: &mut Run<'_, E>, name: &[u8], arguments: Reader<'_>, count: u32) {
+fn whole_store<E: Engine>(
+    run: &mut Run<'_, E>,
+    name: &[u8],
+    mut arguments: Reader<'_>,
+    count: u32,
+) {
     let answer = Growing::resume(run);
     let succeeded = match name {
         b"iterinit" if count == 0 => {
             store::rewind(run);
             true
         }
+        b"iterinit" => sized(&mut arguments).is_ok_and(|key| store::seek(run, key)),
         b"vanish" => {
             run.flush(run.now_s);
             true

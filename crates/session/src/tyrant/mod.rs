@@ -21,8 +21,9 @@ pub(super) const DONE: u8 = 0;
 /// It was not: there is no such record, there is one, or the server cannot.
 pub(super) const NOT_DONE: u8 = 1;
 
-/// The longest key, in bytes.
-pub(super) const KEY_MOST: usize = 1024;
+/// The longest key that is gathered, in bytes. One that is longer than keys are is answered by a
+/// code; one that is longer than this ends the connection.
+pub(super) const KEY_READ_MOST: usize = 1024;
 
 /// The most elements of a request on many records: it is gone through with every piece of it that
 /// arrives.
@@ -56,9 +57,9 @@ pub(crate) fn step<E: Engine>(run: &mut Run<'_, E>, input: &[u8]) -> Step {
         0x61 => record::add_real(run, r)?,
         0x68 => store::extension(run, r)?,
         0x70 => store::sync(run),
-        0x71 => store::with_text(run, r, DONE)?,
+        0x71 => store::optimize(run, r)?,
         0x72 => store::vanish(run),
-        0x73 => store::with_text(run, r, NOT_DONE)?,
+        0x73 => store::copy(run, r)?,
         0x74 => store::restore(run, r)?,
         0x78 => store::set_master(run, r)?,
         0x80 => store::record_count(run),

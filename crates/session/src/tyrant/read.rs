@@ -1,6 +1,6 @@
 //! The numbers and byte strings of a request, read from where they lie.
 
-use super::KEY_MOST;
+use super::KEY_READ_MOST;
 use crate::limits::Limits;
 use crate::run::Stop;
 
@@ -46,11 +46,11 @@ impl<'a> Reader<'a> {
         self.array().map(i64::from_be_bytes)
     }
 
-    /// A key of this length. One that is longer than keys are ends the connection: its bytes are
-    /// not to be gathered.
+    /// A key of this length. One that is much longer than keys are ends the connection: its bytes
+    /// are not to be gathered.
     pub(super) fn key(&mut self, bytes: u32) -> Result<&'a [u8], Stop> {
         match bytes as usize {
-            bytes @ ..=KEY_MOST => self.take(bytes),
+            bytes @ ..=KEY_READ_MOST => self.take(bytes),
             _ => Err(Stop::Close),
         }
     }

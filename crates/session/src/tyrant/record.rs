@@ -1,8 +1,9 @@
 //! Commands on one record.
 
 use super::read::Reader;
-use super::{DONE, KEY_MOST, NOT_DONE};
+use super::{DONE, NOT_DONE};
 use crate::engine::{Answer, Engine, Mode, Op, Store};
+use crate::limits::is_key_length;
 use crate::run::{Run, Stop};
 use crate::text;
 
@@ -52,7 +53,7 @@ pub(super) fn put<E: Engine>(
         Put::Shift => Some(reader.u32()?),
         _ => None,
     };
-    if key as usize > KEY_MOST || value as usize > run.limits.item_bytes {
+    if !is_key_length(key as usize) || value as usize > run.limits.item_bytes {
         run.counts.store_too_large += 1;
         run.shared.swallow = key as usize + value as usize;
         if kind != Put::NoAnswer {

@@ -4,7 +4,7 @@ use super::list::Growing;
 use super::read::Reader;
 use super::record::sized;
 use super::{DONE, NOT_DONE};
-use crate::engine::{Cursor, Engine};
+use crate::engine::{Copied, Cursor, Engine};
 use crate::run::{Run, Stop};
 use crate::{number, stats};
 
@@ -17,6 +17,9 @@ const SCAN_ITEMS: usize = 64;
 /// The longest path or script that is read past.
 const TEXT_MOST: usize = 1 << 16;
 
+/// The longest name of a copy, in bytes: what is made on the way has a longer one.
+const COPY_NAME_MOST: usize = 200;
+
 pub(super) fn iter_begin<E: Engine>(run: &mut Run<'_, E>) {
     rewind(run);
     run.say(&[DONE]);
@@ -28,6 +31,19 @@ pub(super) fn rewind<E: Engine>(run: &mut Run<'_, E>) {
     walk.cursor = Some(Cursor::default());
     walk.keys.clear();
     walk.seen = 0;
+}
+
+/// The walk begins at this key; false: there is none. Like `fwmkeys`, it goes through the keys for
+/// that.
+pub(super) fn seek<E: Engine>(run: &mut Run<'_, E>, key: &[u8]) -> bool {
+    rewind(run);
+    while next_key(run) {
+        if run.shared.key == key {
+            return true;
+        }
+        pass_key(run);
+    }
+    false
 }
 
 /// Leaves the next key of the walk in `shared.key`; false: it is at its end, or was not begun. A
@@ -143,16 +159,41 @@ fn text<'a>(reader: &mut Reader<'a>, bytes: u32) -> Result<&'a [u8], Stop> {
     }
 }
 
-/// `optimize`, of which there is nothing to do here, and `copy`, which is for the operator.
-pub(super) fn with_text<E: Engine>(
+/// `optimize`, of which there is nothing to do here.
+pub(super) fn optimize<E: Engine>(
     run: &mut Run<'_, E>,
     reader: &mut Reader<'_>,
-    code: u8,
 ) -> Result<(), Stop> {
     let bytes = reader.u32()?;
     text(reader, bytes)?;
-    run.say(&[code]);
+    run.say(&[DONE]);
     Ok(())
+}
+
+/// `copy`: under a name only. Where it lies is the operator's affair, and commands that are run
+/// for it (`@…`) are not for clients.
+pub(super) fn copy<E: Engine>(run: &mut Run<'_, E>, reader: &mut Reader<'_>) -> Result<(), Stop> {
+    let bytes = reader.u32()?;
+    let name = text(reader, bytes)?;
+    let resumed = run.resumed.take();
+    let copied = match copy_name(name) {
+        Some(name) => run.engine.copy(name, resumed),
+        None => Copied::Refused,
+    };
+    match copied {
+        Copied::Done => run.say(&[DONE]),
+        Copied::Refused => run.say(&[NOT_DONE]),
+        Copied::Pending(ticket) => return Err(Stop::Wait(0, ticket)),
+    }
+    Ok(())
+}
+
+/// The name of a copy: letters, digits, and `.`, `_` and `-` behind the first of them.
+fn copy_name(name: &[u8]) -> Option<&str> {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+    let begins = name.first().is_some_and(u8::is_ascii_alphanumeric);
+    let fits = begins && name.len() <= COPY_NAME_MOST && name.iter().all(is_plain);
+    str::from_utf8(name).ok().filter(|_| fits)
 }
 
 /// `restore`: a file's name, a moment and options.

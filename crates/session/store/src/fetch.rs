@@ -43,6 +43,8 @@ pub(crate) enum Outcome {
     Gone(Place),
     /// The disk failed; another time it may not.
     Failed,
+    /// It was no value that was waited for, but a copy of the store: whether it is there.
+    Copied(bool),
 }
 
 struct Wanted {
@@ -138,11 +140,16 @@ impl Fetches {
         while let Some(wanted) = self.next() {
             let read = self.read(wanted.place, wanted.key_len, Wait::Yes);
             let outcome = read.unwrap_or(Outcome::Failed);
-            let mut state = self.state.lock();
-            state.done.insert(wanted.ticket, (Instant::now(), outcome));
-            drop(state);
-            wanted.calls.call(wanted.ticket);
+            self.finish(wanted.ticket, outcome, &wanted.calls);
         }
+    }
+
+    /// Keeps what came of a ticket, and calls it.
+    pub(crate) fn finish(&self, ticket: Ticket, outcome: Outcome, calls: &Arc<dyn Calls>) {
+        let mut state = self.state.lock();
+        state.done.insert(ticket, (Instant::now(), outcome));
+        drop(state);
+        calls.call(ticket);
     }
 
     fn next(&self) -> Option<Wanted> {

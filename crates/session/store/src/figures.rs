@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use forebay_session::{Clients, Figures as ProtocolFigures};
 use forebay_store::wal;
-use forebay_table as table;
+use forebay_table::{self as table, Full};
 
 use crate::store::Store;
 
@@ -56,6 +56,7 @@ impl Store {
             max_connections: self.max_connections(),
             curr_connections: clients.connections,
             total_connections: clients.connections_total - base.clients.connections_total,
+            rejected_connections: clients.connections_refused - base.clients.connections_refused,
             bytes_read: clients.bytes_read - base.clients.bytes_read,
             bytes_written: clients.bytes_written - base.clients.bytes_written,
             counts: clients.counts.minus(&base.clients.counts),
@@ -63,6 +64,7 @@ impl Store {
             total_items: clients.counts.cmd_set - base.clients.counts.cmd_set,
             bytes: table.payload_bytes + table.elsewhere_bytes,
             limit_bytes: table.memory_bytes,
+            evicts: self.table.options().full == Full::Evict,
             evictions: table.evicted - base.table.evicted,
             expired_unfetched: table.expired_unread - base.table.expired_unread,
             evicted_unfetched: table.evicted_unread - base.table.evicted_unread,

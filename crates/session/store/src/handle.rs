@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use forebay_session::{
-    Answer, Calls, Commit, Cursor, Done, Engine, Figures, Item, Op, Reply, Request, decide,
+    Answer, Calls, Commit, Copied, Cursor, Done, Engine, Figures, Item, MetaGet, Op, Reply,
+    Request, Ticket, decide,
 };
 use forebay_store::wal;
 use forebay_table::{self as table, Place, Refused, Value};
@@ -86,7 +87,7 @@ impl Handle {
                 self.forget(request, place);
                 self.decide(request, None, answer)
             }
-            Outcome::Failed => failed(answer, "the value cannot be read"),
+            Outcome::Failed | Outcome::Copied(_) => failed(answer, "the value cannot be read"),
         }
     }
 
@@ -138,7 +139,7 @@ impl Handle {
             Ok((Step::Answered, _)) => {}
             Ok((Step::Answer(reply), cas)) => answer(reply.answer(cas, request.now_s)),
             Err(refused) => answer(match refused {
-                Refused::Key => Answer::Failed("the key is too long"),
+                Refused::Key => Answer::Failed("a key has 1 to 250 bytes"),
                 Refused::TooLarge => Answer::TooLarge,
                 Refused::Full => Answer::Full,
             }),
@@ -150,6 +151,37 @@ impl Handle {
         match writes {
             true => Done::Ready(self.store.commit()),
             false => Done::Ready(Commit::default()),
+        }
+    }
+
+    /// What can be done of an operation that may add bytes where none may be added.
+    fn add_nothing(&self, request: Request<'_>, answer: &mut dyn FnMut(Answer<'_>)) -> Done {
+        let Op::MetaGet(how) = request.op else {
+            answer(Answer::Full);
+            return Done::Ready(Commit::default());
+        };
+        // An item that is there is read and touched; only one that is not would be made.
+        let op = Op::MetaGet(MetaGet {
+            vivify: None,
+            ..how
+        });
+        self.carry_out(Request { op, ..request }, &mut |given| {
+            answer(match given {
+                Answer::Missing => Answer::Full,
+                given => given,
+            });
+        })
+    }
+
+    fn carry_out(&self, request: Request<'_>, answer: &mut dyn FnMut(Answer<'_>)) -> Done {
+        let fetches = self.store.disk.as_ref().map(|disk| &disk.fetches);
+        let resumed = request.resumed.zip(fetches);
+        if let Some(outcome) = resumed.and_then(|(ticket, fetches)| fetches.take(ticket)) {
+            return self.resume(&request, outcome, answer);
+        }
+        match request.op {
+            Op::Get => self.get(&request, answer),
+            _ => self.decide(&request, None, answer),
         }
     }
 
@@ -178,19 +210,10 @@ impl Engine for Handle {
                 return done;
             }
             if adds(&request.op) && self.store.is_over_quota() {
-                answer(Answer::Full);
-                return Done::Ready(Commit::default());
+                return self.add_nothing(request, answer);
             }
         }
-        let fetches = self.store.disk.as_ref().map(|disk| &disk.fetches);
-        let resumed = request.resumed.zip(fetches);
-        if let Some(outcome) = resumed.and_then(|(ticket, fetches)| fetches.take(ticket)) {
-            return self.resume(&request, outcome, answer);
-        }
-        match request.op {
-            Op::Get => self.get(&request, answer),
-            _ => self.decide(&request, None, answer),
-        }
+        self.carry_out(request, answer)
     }
 
     fn prefetch(&self, keys: &[&[u8]]) {
@@ -198,6 +221,10 @@ impl Engine for Handle {
     }
 
     fn flush(&self, at_s: u32, now_s: u32) -> Commit {
+        // It may be remembered as little as any other write, and there is no answer but this one.
+        if self.store.is_failing() {
+            return Commit::REFUSED;
+        }
         self.store.clear(at_s, now_s);
         self.store.commit()
     }
@@ -227,6 +254,20 @@ impl Engine for Handle {
     fn sync(&self) -> Commit {
         let disk = self.store.disk.as_ref();
         disk.map_or(Commit::default(), |disk| Commit(disk.log.wal.position().0))
+    }
+
+    fn copy(&self, name: &str, resumed: Option<Ticket>) -> Copied {
+        let Some(disk) = &self.store.disk else {
+            return Copied::Refused;
+        };
+        match resumed.map(|ticket| disk.fetches.take(ticket)) {
+            None => match self.store.begin_copy(disk, name, &self.calls) {
+                Some(ticket) => Copied::Pending(ticket),
+                None => Copied::Refused,
+            },
+            Some(Some(Outcome::Copied(true))) => Copied::Done,
+            Some(_) => Copied::Refused,
+        }
     }
 }
 
@@ -277,7 +318,11 @@ fn is_write(op: &Op<'_>) -> bool {
 
 /// Whether an operation may add bytes.
 fn adds(op: &Op<'_>) -> bool {
-    is_write(op) && !matches!(op, Op::Touch(_) | Op::Delete { .. } | Op::Invalidate { .. })
+    match op {
+        Op::Get | Op::Peek | Op::Touch(_) | Op::Delete { .. } | Op::Invalidate { .. } => false,
+        Op::MetaGet(how) => how.vivify.is_some(),
+        _ => true,
+    }
 }
 
 fn own_value<'v>(op: &Op<'v>) -> &'v [u8] {

@@ -11,6 +11,7 @@
 //! each item the log has one valid record: the last `put` with its `cas` and copy number.
 
 mod convert;
+mod copy;
 mod entry;
 mod fetch;
 mod figures;

@@ -2,15 +2,15 @@
 //! end.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use forebay_session::{Backend, Calls, Commit, Progress, Ticket, Traffic};
+use forebay_session::{Backend, Calls, Commit, KEY_MOST, Progress, Ticket, Traffic};
 use forebay_store::OpenError;
-use forebay_store::wal::{self, Recovery, Sync, Wal};
+use forebay_store::wal::{self, Position, Recovery, Sync, Wal};
 use forebay_table::{Journal, Options as TableOptions, Table};
 use parking_lot::Mutex;
 
@@ -26,6 +26,9 @@ const INTERVAL: Duration = Duration::from_millis(400);
 /// What of spilled values that are read comes back into memory when that is full: bringing one
 /// back sends another one away.
 const COMES_BACK: u32 = 4;
+
+/// The directory, in that of the log, of copies that clients ask for.
+const COPIES: &str = "copies";
 
 /// One store of sessions.
 pub struct Store {
@@ -48,8 +51,10 @@ pub struct Store {
     pub(crate) compacting: Mutex<()>,
     pub(crate) base: Mutex<crate::figures::Base>,
     pub(crate) upkeep: upkeep::Bell,
+    /// A copy is being made that a client has asked for: one at a time.
+    pub(crate) copying: AtomicBool,
     /// What works in the background.
-    working: Mutex<Vec<JoinHandle<()>>>,
+    pub(crate) working: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// Where the store is kept.
@@ -57,6 +62,8 @@ pub(crate) struct Disk {
     pub(crate) log: Arc<Log>,
     pub(crate) fetches: Arc<Fetches>,
     pub(crate) durability: Durability,
+    /// Where copies are kept that clients ask for.
+    pub(crate) copies: PathBuf,
     /// What the log held when it was opened, until it has been read.
     pub(crate) recovery: Mutex<Option<Recovery>>,
 }
@@ -81,6 +88,7 @@ impl Store {
             .map(|disk| Arc::clone(&disk.log) as Arc<dyn Journal>);
         let table = TableOptions {
             full: options.full,
+            key_bytes: KEY_MOST,
             value_bytes: options.item_bytes,
             ..TableOptions::within(options.memory_bytes)
         };
@@ -102,6 +110,7 @@ impl Store {
             compacting: Mutex::default(),
             base: Mutex::default(),
             upkeep: upkeep::Bell::default(),
+            copying: AtomicBool::new(false),
             working: Mutex::default(),
         });
         if let Some(disk) = &store.disk {
@@ -280,6 +289,7 @@ fn open_disk(options: &Options, disk: &crate::options::Disk) -> Result<Disk, Ope
         fetches: Fetches::new(Arc::clone(&wal)),
         log: Arc::new(Log::new(wal)),
         durability: disk.durability,
+        copies: disk.path.join(COPIES),
         recovery: Mutex::new(Some(recovery)),
     })
 }
@@ -307,15 +317,20 @@ impl Backend for Store {
         };
         let wal = &disk.log.wal;
         match wal.state() {
-            _ if wal.durable().0 >= commit.0 => Progress::Durable,
+            _ if commit == Commit::REFUSED => Progress::Failed,
+            // Where less is promised, only who asks for a sync has a commit to wait for.
+            _ if wal.synced().0 >= commit.0 => Progress::Durable,
             wal::State::Failing => Progress::Failed,
             _ => Progress::Pending,
         }
     }
 
-    fn push(&self, _: Commit) {
-        if let Some(disk) = &self.disk {
-            disk.log.wal.push();
+    fn push(&self, commit: Commit) {
+        match &self.disk {
+            Some(disk) if disk.durability == Durability::Always => disk.log.wal.push(),
+            Some(_) if commit == Commit::REFUSED => {}
+            Some(disk) => disk.log.wal.ask(Position(commit.0)),
+            None => {}
         }
     }
 }

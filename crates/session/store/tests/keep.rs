@@ -5,8 +5,9 @@
 mod support;
 
 use std::collections::HashMap;
+use std::path::Path;
 
-use forebay_session_store::{Durability, Full};
+use forebay_session_store::{Durability, Full, Store};
 use proptest::prelude::*;
 use support::{Client, NOW_S, in_memory, on_disk, open, value_of};
 
@@ -160,6 +161,11 @@ fn a_store_that_refuses_keeps_what_it_has_and_one_that_evicts_forgets_for_good()
         let options = || on_disk(&path, 2 << 20, full, Durability::Interval);
         let (store, _) = open(options());
         let mut client = Client::of(&store);
+        let settings = client.say("stats settings\r\n");
+        assert_eq!(
+            settings.contains("STAT evictions on\r\n"),
+            full == Full::Evict
+        );
         let answers: Vec<String> = (0..2_000)
             .map(|key| client.set(&format!("k{key}"), &value_of(key, 0, 2_000), 0))
             .collect();
@@ -190,6 +196,27 @@ fn a_store_that_refuses_keeps_what_it_has_and_one_that_evicts_forgets_for_good()
 }
 
 #[test]
+fn a_sync_that_a_client_asks_for_reaches_the_disk_whatever_the_durability() {
+    let directory = tempfile::tempdir().unwrap();
+    for durability in [Durability::Always, Durability::Interval, Durability::Never] {
+        let path = directory.path().join(format!("{durability:?}"));
+        let (store, _) = open(on_disk(&path, 8 << 20, Full::Spill, durability));
+        let mut client = Client::of(&store);
+        let mut tyrant = Client::of(&store);
+        let syncs = |store: &Store| store.figures().log.unwrap().syncs;
+        for number in 0..5 {
+            assert_eq!(client.set("a", b"one", 0), "STORED\r\n");
+            let before = syncs(&store);
+            assert_eq!(tyrant.send(&[0xc8, 0x70]), [0]);
+            let is_synced = syncs(&store) > before || durability != Durability::Never;
+            assert!(is_synced, "{durability:?}, {number}");
+        }
+        assert_eq!(tyrant.waits > 0, durability != Durability::Always);
+        store.stop().unwrap();
+    }
+}
+
+#[test]
 fn a_snapshot_is_the_store_at_one_moment() {
     let directory = tempfile::tempdir().unwrap();
     let (path, copy) = (directory.path().join("a"), directory.path().join("b"));
@@ -210,6 +237,61 @@ fn a_snapshot_is_the_store_at_one_moment() {
     assert!(memory.snapshot(&directory.path().join("c")).is_err());
     store.stop().unwrap();
     other.stop().unwrap();
+}
+
+fn copy(client: &mut Client, name: &[u8]) -> Vec<u8> {
+    let bytes = (name.len() as u32).to_be_bytes();
+    client.send(&[&[0xc8, 0x73][..], &bytes, name].concat())
+}
+
+#[test]
+fn a_client_of_tyrant_makes_a_copy_under_a_name_and_nowhere_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    for durability in [Durability::Always, Durability::Never] {
+        let options = |path: &Path| on_disk(path, 8 << 20, Full::Spill, durability);
+        let (store, _) = open(options(&path));
+        let (mut client, mut tyrant) = (Client::of(&store), Client::of(&store));
+        client.set("a", b"before", 0);
+        let name = format!("{durability:?}-1.wal");
+        assert_eq!(copy(&mut tyrant, name.as_bytes()), [0]);
+        client.set("a", b"after", 0);
+        assert_eq!(
+            copy(&mut tyrant, name.as_bytes()),
+            [1],
+            "it is there already"
+        );
+        let (other, _) = open(options(&path.join("copies").join(&name)));
+        assert_eq!(Client::of(&other).get("a").unwrap(), b"before");
+        other.stop().unwrap();
+        let (long, mut nul) = ([b'n'; 201], *b"a.b");
+        nul[1] = 0;
+        let outside = directory.path().join("x").display().to_string();
+        for name in [
+            b"".as_slice(),
+            outside.as_bytes(),
+            b"@touch x",
+            b"..",
+            b".x",
+            b"a/b",
+            b"a.part",
+            &long,
+            &nul,
+        ] {
+            assert_eq!(copy(&mut tyrant, name), [1], "{}", name.escape_ascii());
+        }
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+        store.stop().unwrap();
+    }
+    let (store, _) = open(on_disk(&path, 8 << 20, Full::Spill, Durability::Interval));
+    let mut tyrant = Client::of(&store);
+    assert_eq!(Client::of(&store).get("a").unwrap(), b"after");
+    let answers = (2..=8).map(|n| copy(&mut tyrant, n.to_string().as_bytes())[0]);
+    assert_eq!(answers.collect::<Vec<_>>(), [0, 0, 0, 0, 0, 0, 1]);
+    store.stop().unwrap();
+    let (memory, _) = open(in_memory(4 << 20, Full::Refuse));
+    assert_eq!(copy(&mut Client::of(&memory), b"a"), [1]);
+    memory.stop().unwrap();
 }
 
 #[test]
@@ -251,12 +333,23 @@ fn beyond_its_quota_a_store_takes_nothing_new() {
     let (store, _) = open(options);
     let mut client = Client::of(&store);
     let refused = "SERVER_ERROR out of memory storing object\r\n";
-    let mut key = 0;
-    while client.set(&format!("k{key}"), &[b'x'; 1000], 0) != refused {
-        key += 1;
-        assert!(key < 5_000_000, "nothing was ever refused");
+    for key in 0..100 {
+        client.set(&format!("k{key}"), &[b'x'; 1000], 0);
+    }
+    // It is compared from time to time. Until then memory does not fill.
+    let mut tries = 0;
+    while client.set("k0", &[b'x'; 1000], 0) != refused {
+        tries += 1;
+        assert!(tries < 5_000_000, "nothing was ever refused");
     }
     assert!(client.get("k0").is_some());
+    // What is there is read, touched and deleted, in each of the protocols' ways.
+    assert_eq!(client.say("touch k0 100\r\n"), "TOUCHED\r\n");
+    assert_eq!(client.say("mg k0 T200\r\nmg k0 t\r\n"), "HD\r\nHD t200\r\n");
+    assert_eq!(client.say("mg k0 s N30\r\n"), "HD s1000\r\n");
+    assert_eq!(client.say("mg none T200\r\n"), "EN\r\n");
+    assert_eq!(client.say("mg none N30\r\n"), refused);
+    assert_eq!(client.say("mg none\r\nmd k0\r\n"), "EN\r\nHD\r\n");
     store.stop().unwrap();
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Plain {
     most: usize,
     /// Every so many operations are pending first; 0: none.
     pending_every: u64,
+    /// The disk fails at this key.
+    broken: Option<&'static str>,
 }
 
 impl Plain {
@@ -59,6 +61,7 @@ impl Plain {
             inner: Mutex::default(),
             most,
             pending_every: 0,
+            broken: None,
         }
     }
 
@@ -68,6 +71,15 @@ impl Plain {
         Self {
             pending_every,
             ..Self::new(most)
+        }
+    }
+
+    /// The same, whose disk fails where this key is asked for.
+    #[allow(dead_code)]
+    pub(crate) fn broken_at(self, key: &'static str) -> Self {
+        Self {
+            broken: Some(key),
+            ..self
         }
     }
 
@@ -155,6 +167,11 @@ impl Engine for Plain {
         if inner.is_slow(&request, self.pending_every) {
             inner.tickets += 1;
             return Done::Pending(Ticket(inner.tickets));
+        }
+        let is_broken = self.broken.is_some_and(|key| key.as_bytes() == request.key);
+        if is_broken && !matches!(request.op, Op::Store(_)) {
+            answer(Answer::Failed("the value cannot be read"));
+            return Done::Ready(Commit::default());
         }
         let mut scratch = std::mem::take(&mut inner.scratch);
         scratch.clear();

@@ -8,6 +8,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
 use super::errors::Trouble;
+use crate::private;
 use crate::segment::errno;
 
 /// Errors that calls shall meet. Nothing outside of tests.
@@ -45,7 +46,7 @@ impl Disk {
         if let Some(error) = self.plan.lock().create {
             return Err(creating(error));
         }
-        let mut options = File::options();
+        let mut options = private::options();
         let made = options.read(true).write(true).create_new(true).open(path);
         let file = made.map_err(|error| creating(errno(error)))?;
         match fallocate(&file, FallocateFlags::empty(), 0, bytes) {

@@ -132,6 +132,15 @@ impl Wal {
         }
     }
 
+    /// Somebody waits for what was appended up to a position to be synced,
+    /// whatever is promised otherwise: the writer does it now. When it is done,
+    /// [`synced`](Self::synced) is there, and listeners are
+    /// [notified](Self::notify).
+    pub fn ask(&self, position: Position) {
+        self.core.marks.asked.fetch_max(position.0, SeqCst);
+        self.core.bell.ring_if_asleep();
+    }
+
     /// Waits until what was appended up to a position is durable. For those who
     /// can wait; others are [notified](Self::notify).
     pub fn wait(&self, position: Position) -> Result<(), Error> {
@@ -167,8 +176,8 @@ impl Wal {
     }
 
     /// From now on `listener` is called by the writer's thread whenever
-    /// [`durable`](Self::durable) or [`state`](Self::state) has changed. It
-    /// must not wait, nor call `notify`.
+    /// [`durable`](Self::durable), [`synced`](Self::synced) or
+    /// [`state`](Self::state) has changed. It must not wait, nor call `notify`.
     pub fn notify(&self, listener: Box<dyn Fn() + Send + std::marker::Sync>) {
         self.core.listeners.lock().push(listener);
     }

@@ -11,6 +11,7 @@ use super::errors::{Error, Trouble};
 use super::format::{file_name, number_of};
 use super::place::Position;
 use super::segment::Segment;
+use crate::private;
 
 /// A copy of a log at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +119,7 @@ impl Wal {
         };
         let part = beside(directory);
         clear(&part)?;
-        fs::create_dir_all(&part).map_err(Trouble::of(&part, "creating"))?;
+        private::create_directory(&part).map_err(Trouble::of(&part, "creating"))?;
         let mut bytes = 0;
         for segment in &segments {
             link(&segment.path, &part.join(file_name(segment.number)))?;

@@ -60,7 +60,7 @@ impl Writer {
     }
 
     pub(super) fn run(mut self) {
-        let mut told = (self.core.durable(), State::Good);
+        let mut told = (self.core.durable(), 0, State::Good);
         loop {
             self.sleep();
             self.core.rounds.fetch_add(1, SeqCst);
@@ -71,7 +71,8 @@ impl Writer {
             if over {
                 self.core.stopped.store(true, Release);
             }
-            let now = (self.core.durable(), self.core.state());
+            let synced = self.core.marks.synced.load(Relaxed);
+            let now = (self.core.durable(), synced, self.core.state());
             if now == told {
                 self.core.done.announce();
             } else {

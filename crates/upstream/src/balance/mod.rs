@@ -41,7 +41,7 @@ pub(crate) struct View {
 pub(crate) enum Standing {
     /// Like any other.
     Ready,
-    /// It failed and nobody asks it now, unless all are in this state.
+    /// It failed and nobody asks it now, unless all are in this state (and it does not hang).
     LeftOut,
     /// It takes no new requests: down, drained, on trial with somebody else, or gone.
     Closed,
@@ -103,7 +103,8 @@ pub(crate) fn pick(views: &mut Vec<View>, by: &By<'_>, virtual_now: u64, seed: u
 }
 
 /// Leaves those of the best priority that may be asked. Those that were left out are asked when
-/// no other can be: a pool whose servers have all failed tries them all the same.
+/// no other can be: a pool whose servers have all failed tries them all the same. (Whether one that
+/// hangs may be, is for the caller to see.)
 fn narrow_to_usable(views: &mut Vec<View>) {
     views.retain(|view| view.standing != Standing::Closed && !view.tried);
     if views.iter().any(|view| view.standing == Standing::Ready) {

@@ -74,6 +74,12 @@ pub(crate) struct StoreArgs {
     /// With TLS: trust the certificates of this PEM file instead of the system's
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "insecure")]
     pub(crate) ca: Option<PathBuf>,
+    /// With TLS: the PEM file of the certificate to show, for a store with a `client_ca`
+    #[arg(long, global = true, value_name = "FILE", requires = "cert_key")]
+    pub(crate) cert: Option<PathBuf>,
+    /// With TLS: the PEM file of that certificate's key
+    #[arg(long = "key", global = true, value_name = "FILE", requires = "cert")]
+    pub(crate) cert_key: Option<PathBuf>,
     /// With TLS: trust anyone
     #[arg(long, global = true)]
     pub(crate) insecure: bool,

@@ -8,7 +8,7 @@ use forebay_session::Item;
 use forebay_session_client::{Error, Passed, Pattern, Save, Target, Writer, each_item};
 
 use super::args::ExportArgs;
-use super::{items, stdout};
+use super::{items, stdout, tell_unread};
 use crate::commands::show;
 use crate::exit::{Failure, Outcome};
 use crate::out;
@@ -35,7 +35,7 @@ pub(super) fn export(target: &Target, args: &ExportArgs) -> Outcome {
     };
     super::warn_of_list(passed.may_miss);
     out::error_line(&summary(&passed));
-    match passed.unreadable {
+    match passed.unreadable + passed.failed {
         0 => Ok(()),
         _ => Err(Failure::Said),
     }
@@ -49,9 +49,10 @@ fn write<W: Write>(
     failed: impl Fn(io::Error) -> Error + Copy,
 ) -> Result<(W, Passed), Error> {
     let mut writer = Writer::new(to).map_err(failed)?;
-    let passed = each_item(target, pattern, &mut |key: &[u8], item: Item<'_>| {
-        writer.put(key, item).map_err(failed)
-    })?;
+    let mut told = 0;
+    let mut put = |key: &[u8], item: Item<'_>| writer.put(key, item).map_err(failed);
+    let mut unread = |key: &[u8], words: &str| tell_unread(&mut told, key, words);
+    let passed = each_item(target, pattern, &mut put, &mut unread)?;
     let to = writer.finish().map_err(failed)?;
     Ok((to, passed))
 }
@@ -69,6 +70,12 @@ fn summary(passed: &Passed) -> String {
         text.push_str(&format!(
             "; {} left out, whose keys are longer than memcached's protocol allows",
             show::count(passed.unreadable)
+        ));
+    }
+    if passed.failed > 0 {
+        text.push_str(&format!(
+            "; {} could not be read",
+            show::count(passed.failed)
         ));
     }
     text

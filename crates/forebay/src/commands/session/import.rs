@@ -14,16 +14,13 @@ use forebay_session_client::{
 
 use super::args::{Handler, ImportArgs};
 use super::items::seconds;
-use super::{items, shown};
+use super::{items, shown, tell, tell_unread};
 use crate::commands::show;
 use crate::exit::{Failure, Outcome};
 use crate::out;
 
 /// For a request that has a session of PHP's open to let it go.
 const BUSY: Duration = Duration::from_secs(2);
-
-/// So many troubles are told one by one; the others are counted.
-const TOLD: u64 = 20;
 
 /// What came out of a source, beside what became of it in the store.
 #[derive(Default)]
@@ -62,16 +59,6 @@ pub(super) fn import(target: &Target, args: &ImportArgs) -> Outcome {
     match restored.refused + came.failed {
         0 => Ok(()),
         left => Err(Failure::Message(format!("{} left out", items(left)))),
-    }
-}
-
-/// Tells of a trouble, as long as there are few.
-fn tell(told: &mut u64, text: &str) {
-    *told += 1;
-    match *told {
-        ..=TOLD => out::error_line(&format!("forebay: {text}")),
-        number if number == TOLD + 1 => out::error_line("forebay: … and more"),
-        _ => {}
     }
 }
 
@@ -122,11 +109,14 @@ impl Source {
             }
             Self::Php(php) => pour_php(php, stores),
             Self::Memcached(from, pattern) => {
-                let passed = each_item(from, pattern, &mut |key, item| stores.put(key, item))?;
+                let mut told = 0;
+                let mut unread = |key: &[u8], words: &str| tell_unread(&mut told, key, words);
+                let mut put = |key: &[u8], item: forebay_session::Item<'_>| stores.put(key, item);
+                let passed = each_item(from, pattern, &mut put, &mut unread)?;
                 super::warn_of_list(passed.may_miss);
                 Ok(Came {
                     gone: passed.gone,
-                    failed: passed.unreadable,
+                    failed: passed.unreadable + passed.failed,
                     ..Came::default()
                 })
             }

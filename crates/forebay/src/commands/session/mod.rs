@@ -47,6 +47,27 @@ impl From<Error> for Failure {
     }
 }
 
+/// So many troubles are told one by one; the others are counted.
+const TOLD: u64 = 20;
+
+/// Tells of a trouble, as long as there are few.
+fn tell(told: &mut u64, text: &str) {
+    *told += 1;
+    match *told {
+        ..=TOLD => out::error_line(&format!("forebay: {text}")),
+        number if number == TOLD + 1 => out::error_line("forebay: … and more"),
+        _ => {}
+    }
+}
+
+/// Tells of an item that the store it is read from could not give.
+fn tell_unread(told: &mut u64, key: &[u8], words: &str) {
+    tell(
+        told,
+        &format!("`{}` could not be read: {words}", shown(key)),
+    );
+}
+
 /// Said where a list may be incomplete.
 fn warn_of_list(may_miss: bool) {
     if may_miss {

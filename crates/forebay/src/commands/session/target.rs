@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use forebay_config::settings::Session;
-use forebay_session_client::{Address, Login, Target, Tls, Trust};
+use forebay_config::settings::{ListenAddress, Session};
+use forebay_session_client::{Address, Identity, Login, Target, Tls, Trust};
 
 use super::args::StoreArgs;
 use crate::configuration;
@@ -50,13 +50,17 @@ fn tls(address: &Address, args: &StoreArgs) -> Result<Tls, Failure> {
         let failed = |error| Failure::message(format_args!("{}: {error}", path.display()));
         std::fs::read(path).map_err(failed)
     };
-    let pem = args.ca.as_ref().map(read).transpose()?;
+    let [ca, cert, key] =
+        [&args.ca, &args.cert, &args.cert_key].map(|file| file.as_ref().map(read));
+    let pem = ca.transpose()?;
+    let own = cert.transpose()?.zip(key.transpose()?);
+    let own = own.as_ref().map(|(chain, key)| Identity { chain, key });
     let trust = match &pem {
         Some(pem) => Trust::These(pem),
         None if args.insecure => Trust::Anyone,
         None => Trust::System,
     };
-    Tls::new(address, trust).map_err(Failure::Message)
+    Tls::new(address, trust, own).map_err(Failure::Message)
 }
 
 /// What a file says of the store.
@@ -84,12 +88,14 @@ fn section(stores: &BTreeMap<String, Session>, store: Option<&str>) -> Result<Se
             ));
         }
     };
-    let address = section.addresses.first().map(ToString::to_string);
+    let first = section.addresses.first();
+    let is_tcp = matches!(first, Some(ListenAddress::Tcp(_)));
+    let address = first.map(ToString::to_string);
     Ok(Section {
         address: address.map(|address| address.parse()).transpose()?,
         user: section.user.clone(),
         token: section.token.clone(),
-        has_tls: section.tls.is_some(),
+        has_tls: section.tls.is_some() && is_tcp,
     })
 }
 
@@ -118,9 +124,11 @@ mod tests {
             (Some("shop"), true)
         );
         let two = "[session.a]\naddress = [\"unix:/run/a\", \"0.0.0.0:5\"]\n\
+                   certificate = \"/c\"\nkey = \"/k\"\n\
                    [session.b]\naddress = \"127.0.0.1:6\"";
-        let address = read(two, Some("a")).unwrap().address.unwrap();
-        assert_eq!(address.to_string(), "unix:/run/a");
+        let section = read(two, Some("a")).unwrap();
+        assert_eq!(section.address.unwrap().to_string(), "unix:/run/a");
+        assert!(!section.has_tls);
     }
 
     #[test]

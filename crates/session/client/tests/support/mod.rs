@@ -21,9 +21,14 @@ pub(crate) const ITEM_MOST: usize = 4 << 20;
 
 /// A store in this process; its threads end with it.
 pub(crate) fn forebay(access: Access) -> Target {
+    forebay_over(engine::Plain::new(ITEM_MOST), access)
+}
+
+/// The same over this engine.
+pub(crate) fn forebay_over(engine: engine::Plain, access: Access) -> Target {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let engine = Arc::new(engine::Plain::new(ITEM_MOST));
+    let engine = Arc::new(engine);
     let limits = Limits {
         item_bytes: ITEM_MOST,
         ..Limits::default()

@@ -1,5 +1,6 @@
-//! A request's body whose length nobody stated, kept until it is known: applications are told the
-//! length before the first byte. What is more than a little goes to a file without a name.
+//! A request's body that is kept until all of it is here: for applications, which are told its length
+//! before the first byte, and for servers that are not to wait for a slow client. What is more than a
+//! little goes to a file without a name.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -76,6 +76,11 @@ const COMPARISON: &[Need] = &[
     ("nginx", "nginx-light"),
     ("varnishd", "varnish"),
     ("haproxy", "haproxy"),
+    ("h2o", "h2o"),
+    ("lighttpd", "lighttpd"),
+    ("php-fpm*", "php-fpm"),
+    ("memcached", "memcached"),
+    ("redis-server", "redis-server"),
 ];
 
 /// Says "no" to every daemon that a package would start while it is installed.

@@ -17,7 +17,9 @@ mod process;
 mod restart;
 mod test;
 
-use std::path::PathBuf;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What a command returns: nothing, or a sentence for the developer.
@@ -101,6 +103,14 @@ fn target_dir() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => root().join(dir),
         None => root().join("target"),
+    }
+}
+
+/// Makes a directory, or leaves nothing in the one that is there.
+fn empty(dir: &Path) -> Outcome {
+    match fs::remove_dir_all(dir) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(e.into()),
+        _ => Ok(fs::create_dir_all(dir)?),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Effort;
 use super::cases::Case;
 use super::measure::{self, Load, check_body};
+use super::origin::Origin;
 use super::programs::{Place, Programs, Server};
 use crate::Outcome;
 use crate::http::Client;
@@ -39,9 +40,9 @@ pub(super) fn run(
     place: &Place,
 ) -> Outcome<Vec<Row>> {
     println!("\n{}: {}", case.name, case.what);
-    let origin = programs.origin(case)?;
+    let origin = Origin::start(case, programs, place)?;
     let mut servers = Vec::new();
-    for server in programs.start_all(case, origin.address, place)? {
+    for server in programs.start_all(case, &origin, place)? {
         check_body(&server, case)?;
         let idle_bytes = idle(&server).unwrap_or_else(|e| {
             println!("  {}: idle connections: {e}", server.name);
@@ -62,16 +63,22 @@ pub(super) fn run(
     drop(origin);
     for round in 1..=effort.rounds.min(MOST_ROUNDS) {
         for (server, row) in &mut servers {
-            row.few.push(crowd(server, round, FEW, effort)?);
-            row.many.push(crowd(server, round, MANY, effort)?);
+            row.few.push(crowd(case, server, round, FEW, effort)?);
+            row.many.push(crowd(case, server, round, MANY, effort)?);
         }
     }
     Ok(servers.into_iter().map(|(_, row)| row).collect())
 }
 
 /// Twice the usual time, so that connecting does not weigh.
-fn crowd(server: &Server, round: usize, connections: usize, effort: Effort) -> Outcome<Load> {
-    let load = measure::load(server, connections, effort.turn * 2)?;
+fn crowd(
+    case: &Case,
+    server: &Server,
+    round: usize,
+    connections: usize,
+    effort: Effort,
+) -> Outcome<Load> {
+    let load = measure::http(server, case.path(), connections, effort.turn * 2)?;
     println!(
         "  round {round}  {:<8} {connections:>6} connections {:>9.0} requests/s {:>5} failed",
         server.name, load.requests_per_second, load.failed

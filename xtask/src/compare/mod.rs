@@ -7,8 +7,10 @@
 
 mod cases;
 mod connections;
+mod durable;
 mod figures;
 mod measure;
+mod origin;
 mod peers;
 mod programs;
 mod report;
@@ -18,18 +20,22 @@ use std::time::Duration;
 
 use crate::options::Options;
 use crate::{Outcome, apt, process};
-use cases::Case;
-use programs::{Place, Programs};
+use cases::{Case, Measured};
+use origin::Origin;
+use programs::{Build, Place, Programs};
 use report::Report;
 
 /// How to call it.
-pub(crate) const USAGE: &str = "[CASE…] [--rounds N] [--seconds S] [--quick] [--servers A,B] [--binary PATH] [--install]
-    Speed beside other servers. Cases: hit-6k, hit-75k, miss-6k, pass-6k, connections; all of them by default.
+pub(crate) const USAGE: &str = "[CASE…] [--rounds N] [--seconds S] [--quick] [--servers A,B] [--release] [--binary PATH] [--install]
+    Speed beside other servers. Cases: hit-6k, hit-75k, miss-6k, pass-6k, file-6k, fastcgi-6k,
+    kv-mixed, kv-pipelined, kv-multiget, kv-always, connections; all of them by default.
     --rounds N      how often each server has its turn [5]
     --seconds S     how long a turn takes [5]
     --quick         2 rounds of 2 seconds
-    --servers A,B   only these, of: floor, forebay, nginx, nginx-default, varnish, haproxy, squid
-    --binary PATH   this forebay instead of a fresh release build
+    --servers A,B   only these, of: floor, forebay, nginx, nginx-default, varnish, haproxy, squid, h2o,
+                    lighttpd, memcached, redis
+    --release       the program of `cargo build --release`, instead of that of `cargo xtask dist`
+    --binary PATH   this forebay
     --install       install the missing servers and wrk (as root)
     Reports: compare/report.md and compare/report.json in the target directory.";
 
@@ -43,7 +49,7 @@ struct Effort {
 /// `cargo xtask compare`
 pub(crate) fn run(args: &[String]) -> Outcome {
     let valued = ["--rounds", "--seconds", "--servers", "--binary"];
-    let options = Options::parse(args, &["--quick", "--install"], &valued)?;
+    let options = Options::parse(args, &["--quick", "--release", "--install"], &valued)?;
     if options.flag("--install") {
         apt::for_comparison()?;
     }
@@ -60,7 +66,12 @@ pub(crate) fn run(args: &[String]) -> Outcome {
     measure::check_client()?;
     process::raise_descriptor_limit();
 
-    let programs = Programs::find(options.text("--servers"), options.text("--binary"))?;
+    let build = match options.text("--binary") {
+        Some(path) => Build::At(path),
+        None if options.flag("--release") => Build::Release,
+        None => Build::Installed,
+    };
+    let programs = Programs::find(options.text("--servers"), build)?;
     let mut report = Report::new(effort, &programs);
     for case in &cases {
         run_case(case, effort, &programs, &mut report)?;
@@ -75,12 +86,16 @@ pub(crate) fn run(args: &[String]) -> Outcome {
 
 fn run_case(case: &Case, effort: Effort, programs: &Programs, report: &mut Report) -> Outcome {
     let place = Place::new(case.name)?;
-    if case.connections {
-        let rows = connections::run(case, effort, programs, &place)?;
-        report.connections(case, &rows);
-    } else {
-        let turns = measure::run(case, effort, programs, &place)?;
-        report.turns(case, &turns);
+    match case.measured {
+        Measured::Processor => {
+            report.turns(case, &measure::run(case, effort, programs, &place)?);
+        }
+        Measured::Connections => {
+            report.connections(case, &connections::run(case, effort, programs, &place)?);
+        }
+        Measured::Durable => {
+            report.durable(case, &durable::run(case, effort, programs, &place)?);
+        }
     }
     Ok(())
 }
@@ -99,7 +114,7 @@ impl PeerServer {
     /// # Errors
     /// When it is not known, not installed or does not start.
     pub(crate) fn start(name: &str, origin: SocketAddr) -> Outcome<Self> {
-        let programs = Programs::find(Some(name), None)?;
+        let programs = Programs::find(Some(name), Build::Release)?;
         let cases = cases::chosen(&[])?;
         let peer = programs
             .of(&[name])
@@ -109,7 +124,7 @@ impl PeerServer {
         let case = cases.first().ok_or("no cases")?;
         let place = Place::new("conformance")?;
         Ok(Self {
-            server: programs.start(peer, case, origin, &place)?,
+            server: programs.start(peer, case, &Origin::at(origin), &place)?,
             _place: place,
         })
     }

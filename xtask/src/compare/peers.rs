@@ -1,5 +1,7 @@
 //! The servers compared: how each is called, and which configurations of `tools/compare` it is given.
 
+use super::cases::Work;
+
 /// A server that can be compared.
 #[derive(Debug)]
 pub(super) struct Peer {
@@ -9,10 +11,42 @@ pub(super) struct Peer {
     pub(super) package: &'static str,
     /// The argument that makes it print its version; empty when it has none.
     pub(super) version: &'static str,
-    /// Templates in `tools/compare`: for hits, and for requests passed through.
-    pub(super) templates: [&'static str; 2],
+    /// Its configurations.
+    pub(super) templates: Templates,
     /// Its arguments; placeholders as in the templates, and `{config}`. Varnish is told to invent no freshness.
     pub(super) arguments: &'static [&'static str],
+}
+
+/// Configurations in `tools/compare` by what the server does; empty where it needs none or cannot
+/// do it.
+#[derive(Debug)]
+pub(super) struct Templates {
+    hits: &'static str,
+    passes: &'static str,
+    files: &'static str,
+    fastcgi: &'static str,
+    commands: &'static str,
+}
+
+impl Templates {
+    const NONE: Self = Self {
+        hits: "",
+        passes: "",
+        files: "",
+        fastcgi: "",
+        commands: "",
+    };
+
+    /// The one for this work.
+    pub(super) fn of(&self, work: Work) -> &'static str {
+        match work {
+            Work::Hits => self.hits,
+            Work::Misses | Work::Passes => self.passes,
+            Work::Files => self.files,
+            Work::FastCgi => self.fastcgi,
+            Work::Commands(_) => self.commands,
+        }
+    }
 }
 
 /// All of them.
@@ -22,7 +56,7 @@ pub(super) const PEERS: &[Peer] = &[
         program: "forebay-floor",
         package: "",
         version: "",
-        templates: ["", ""],
+        templates: Templates::NONE,
         arguments: &[
             "--listen",
             "127.0.0.1:{port}",
@@ -35,7 +69,13 @@ pub(super) const PEERS: &[Peer] = &[
         program: "forebay",
         package: "",
         version: "--version",
-        templates: ["forebay.toml", "forebay.toml"],
+        templates: Templates {
+            hits: "forebay.toml",
+            passes: "forebay.toml",
+            files: "forebay-files.toml",
+            fastcgi: "forebay-fastcgi.toml",
+            commands: "forebay-sessions.toml",
+        },
         arguments: &["serve", "-c", "{config}"],
     },
     Peer {
@@ -43,16 +83,27 @@ pub(super) const PEERS: &[Peer] = &[
         program: "nginx",
         package: "nginx-light",
         version: "-v",
-        templates: ["nginx.conf", "nginx-pass.conf"],
+        templates: Templates {
+            hits: "nginx.conf",
+            passes: "nginx-pass.conf",
+            files: "nginx-files.conf",
+            fastcgi: "nginx-fastcgi.conf",
+            ..Templates::NONE
+        },
         arguments: &["-c", "{config}", "-p", "{dir}", "-e", "{dir}/error.log"],
     },
-    // The buffers of a proxied response as nginx chooses them when nobody does.
+    // Where it is other than the above: the buffers of a proxied response as nginx chooses them
+    // when nobody does, and a connection to PHP for each request.
     Peer {
         name: "nginx-default",
         program: "nginx",
         package: "nginx-light",
         version: "-v",
-        templates: ["", "nginx-pass-default.conf"],
+        templates: Templates {
+            passes: "nginx-pass-default.conf",
+            fastcgi: "nginx-fastcgi-default.conf",
+            ..Templates::NONE
+        },
         arguments: &["-c", "{config}", "-p", "{dir}", "-e", "{dir}/error.log"],
     },
     Peer {
@@ -60,7 +111,11 @@ pub(super) const PEERS: &[Peer] = &[
         program: "varnishd",
         package: "varnish",
         version: "-V",
-        templates: ["varnish.vcl", "varnish.vcl"],
+        templates: Templates {
+            hits: "varnish.vcl",
+            passes: "varnish.vcl",
+            ..Templates::NONE
+        },
         arguments: &[
             "-F",
             "-n",
@@ -88,7 +143,11 @@ pub(super) const PEERS: &[Peer] = &[
         program: "haproxy",
         package: "haproxy",
         version: "-v",
-        templates: ["haproxy.cfg", "haproxy-pass.cfg"],
+        templates: Templates {
+            hits: "haproxy.cfg",
+            passes: "haproxy-pass.cfg",
+            ..Templates::NONE
+        },
         arguments: &["-db", "-f", "{config}"],
     },
     Peer {
@@ -96,7 +155,66 @@ pub(super) const PEERS: &[Peer] = &[
         program: "squid",
         package: "squid",
         version: "-v",
-        templates: ["squid.conf", "squid.conf"],
+        templates: Templates {
+            hits: "squid.conf",
+            passes: "squid.conf",
+            ..Templates::NONE
+        },
         arguments: &["-N", "-f", "{config}"],
+    },
+    Peer {
+        name: "h2o",
+        program: "h2o",
+        package: "h2o",
+        version: "-v",
+        templates: Templates {
+            files: "h2o.yaml",
+            ..Templates::NONE
+        },
+        arguments: &["-c", "{config}"],
+    },
+    Peer {
+        name: "lighttpd",
+        program: "lighttpd",
+        package: "lighttpd",
+        version: "-v",
+        templates: Templates {
+            fastcgi: "lighttpd.conf",
+            ..Templates::NONE
+        },
+        arguments: &["-D", "-f", "{config}"],
+    },
+    Peer {
+        name: "memcached",
+        program: "memcached",
+        package: "memcached",
+        version: "-V",
+        templates: Templates::NONE,
+        arguments: &[
+            "-l",
+            "127.0.0.1",
+            "-p",
+            "{port}",
+            "-t",
+            "{cores}",
+            "-m",
+            "1024",
+            "-c",
+            "4096",
+            "-u",
+            "root",
+        ],
+    },
+    // With its log, synced once a second, as Forebay's is.
+    Peer {
+        name: "redis",
+        program: "redis-server",
+        package: "redis-server",
+        version: "--version",
+        templates: Templates {
+            commands: "redis.conf",
+            ..Templates::NONE
+        },
+        arguments: &["{config}"],
     },
 ];

@@ -4,28 +4,29 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::cases::{Case, Work};
+use super::cases::{Case, Measured, Work};
+use super::origin::Origin;
 use super::peers::{PEERS, Peer};
 use crate::http::Client;
 use crate::process::{Running, descriptor_limit, free_port};
-use crate::{Outcome, command, forebay};
+use crate::{Outcome, command, dist, forebay};
 
 /// The core that servers run on.
 const SERVER_CORE: &str = "0";
 /// The core that the client and the origin run on.
 pub(super) const CLIENT_CORE: &str = "1";
 /// How long a server may take until it answers.
-const START: Duration = Duration::from_secs(20);
+pub(super) const START: Duration = Duration::from_secs(20);
 
 /// Folders for one case: configurations and logs on disk, and caches in a memory file system.
 #[derive(Debug)]
 pub(super) struct Place {
-    dir: PathBuf,
-    memory: tempfile::TempDir,
+    pub(super) dir: PathBuf,
+    pub(super) memory: tempfile::TempDir,
 }
 
 impl Place {
@@ -56,12 +57,34 @@ pub(super) struct Server {
     pub(super) address: SocketAddr,
 }
 
+/// Which build of Forebay is measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Build<'a> {
+    /// The one to install: that of `cargo xtask dist`.
+    Installed,
+    /// That of `cargo build --release`.
+    Release,
+    /// The one in this file.
+    At(&'a str),
+}
+
+impl Build<'_> {
+    /// Its program, built now unless it was given.
+    fn program(self) -> Outcome<PathBuf> {
+        match self {
+            Self::Installed => dist::program(),
+            Self::Release => forebay::binary(None),
+            Self::At(path) => forebay::binary(Some(path)),
+        }
+    }
+}
+
 /// The programs at hand.
 #[derive(Debug)]
 pub(super) struct Programs {
     paths: BTreeMap<&'static str, PathBuf>,
     /// The floor program, which is also everybody's origin.
-    floor: PathBuf,
+    pub(super) floor: PathBuf,
 }
 
 impl Programs {
@@ -69,7 +92,7 @@ impl Programs {
     ///
     /// # Errors
     /// A name that is not known, or a build that fails.
-    pub(super) fn find(only: Option<&str>, forebay: Option<&str>) -> Outcome<Self> {
+    pub(super) fn find(only: Option<&str>, build: Build<'_>) -> Outcome<Self> {
         let only: Option<Vec<&str>> = only.map(|o| o.split(',').collect());
         if let Some(name) = only
             .iter()
@@ -86,7 +109,7 @@ impl Programs {
         {
             let path = match peer.name {
                 "floor" => Some(floor.clone()),
-                "forebay" => Some(forebay::binary(forebay)?),
+                "forebay" => Some(build.program()?),
                 _ => command::find(peer.program),
             };
             match path {
@@ -135,7 +158,7 @@ impl Programs {
     pub(super) fn start_all(
         &self,
         case: &Case,
-        origin: SocketAddr,
+        origin: &Origin,
         place: &Place,
     ) -> Outcome<Vec<Server>> {
         let mut servers = Vec::new();
@@ -149,25 +172,15 @@ impl Programs {
         Ok(servers)
     }
 
-    /// Starts the origin of `case`, on the client's core.
+    /// The program with `forebay bench` in it.
     ///
     /// # Errors
-    /// When it does not answer.
-    pub(super) fn origin(&self, case: &Case) -> Outcome<Server> {
-        let port = free_port()?;
-        let mut command = pinned(CLIENT_CORE, &self.floor);
-        command.args(["--origin", "--cache-control", case.cache_control()]);
-        command.args([
-            "--body-size",
-            &case.body_bytes.to_string(),
-            "--listen",
-            &format!("127.0.0.1:{port}"),
-        ]);
-        answering(
-            "origin",
-            Running::start(command.stdout(Stdio::null()))?,
-            port,
-        )
+    /// When it is not measured itself, and its build fails.
+    pub(super) fn load_tester(&self) -> Outcome<PathBuf> {
+        match self.paths.get("forebay") {
+            Some(measured) => Ok(measured.clone()),
+            None => forebay::binary(None),
+        }
     }
 
     /// Starts `peer` for `case` on the servers' core, in front of `origin`, and waits until it answers.
@@ -178,7 +191,7 @@ impl Programs {
         &self,
         peer: &Peer,
         case: &Case,
-        origin: SocketAddr,
+        origin: &Origin,
         place: &Place,
     ) -> Outcome<Server> {
         let port = free_port()?;
@@ -187,12 +200,14 @@ impl Programs {
             .get(peer.name)
             .ok_or_else(|| format!("{} is not installed", peer.name))?;
         let dir = place.dir.join(peer.name);
-        fs::create_dir_all(&dir)?;
+        // What it kept in an earlier run is not to be found again.
+        crate::empty(&dir)?;
         let memory_dir = place.memory.path().join(peer.name);
         fs::create_dir_all(&memory_dir)?;
-        let template = peer.templates[usize::from(!case.hits())];
+        let template = peer.templates.of(case.work);
         let config = dir.join(template);
-        let mut values = placeholders(case, origin, port);
+        let mut values = placeholders(case, port);
+        values.extend(origin.placeholders(peer.name));
         values.extend([("{dir}", dir.display().to_string())]);
         values.extend([("{memory_dir}", memory_dir.display().to_string())]);
         values.extend([("{config}", config.display().to_string())]);
@@ -207,21 +222,24 @@ impl Programs {
             .stdout(log.try_clone()?)
             .stderr(log);
         fs::write(dir.join("command.txt"), command::line(&command) + "\n")?;
-        answering(peer.name, Running::start(&mut command)?, port)
+        answering(peer.name, Running::start(&mut command)?, port, case)
             .map_err(|e| format!("{e}; see {}", dir.join("output.log").display()).into())
     }
 }
 
 /// What stands for what in templates and arguments, whatever the server.
-fn placeholders(case: &Case, origin: SocketAddr, port: u16) -> Vec<(&'static str, String)> {
+fn placeholders(case: &Case, port: u16) -> Vec<(&'static str, String)> {
+    let (durability, appendfsync) = match case.measured {
+        Measured::Durable => ("always", "always"),
+        _ => ("interval", "everysec"),
+    };
     vec![
         ("{port}", port.to_string()),
-        ("{origin}", origin.to_string()),
-        ("{origin_host}", origin.ip().to_string()),
-        ("{origin_port}", origin.port().to_string()),
         ("{cores}", "1".into()),
         ("{descriptors}", descriptor_limit().to_string()),
         ("{body_bytes}", case.body_bytes.to_string()),
+        ("{durability}", durability.into()),
+        ("{appendfsync}", appendfsync.into()),
         ("{pass}", (case.work == Work::Passes).to_string()),
     ]
 }
@@ -244,26 +262,40 @@ pub(super) fn pinned(core: &str, program: &Path) -> Command {
     }
 }
 
-/// Waits until a server has answered a request well.
-fn answering(name: &'static str, mut process: Running, port: u16) -> Outcome<Server> {
+/// Waits until a server has answered a request well, or where it answers none of HTTP, takes a
+/// connection.
+pub(super) fn answering(
+    name: &'static str,
+    mut process: Running,
+    port: u16,
+    case: &Case,
+) -> Outcome<Server> {
     let address = SocketAddr::from(([127, 0, 0, 1], port));
     let deadline = Instant::now() + START;
+    let ask = || match (Client::connect(address), case.work) {
+        (Ok(_), Work::Commands(_)) => Ok(()),
+        (Ok(mut client), _) => match client.get(case.path())? {
+            response if response.status == 200 => Ok(()),
+            response => Err(format!("{response:?}").into()),
+        },
+        (Err(e), _) => Err(e),
+    };
     loop {
-        match Client::connect(address).and_then(|mut client| client.get("/object")) {
-            Ok(response) if response.status == 200 => {
+        match ask() {
+            Ok(()) => {
                 return Ok(Server {
                     name,
                     process,
                     address,
                 });
             }
-            answer if !process.alive() => {
-                return Err(format!("{name} ended; last answer: {answer:?}").into());
+            Err(e) if !process.alive() => {
+                return Err(format!("{name} ended; last answer: {e}").into());
             }
-            answer if Instant::now() > deadline => {
-                return Err(format!("{name} does not answer: {answer:?}").into());
+            Err(e) if Instant::now() > deadline => {
+                return Err(format!("{name} does not answer: {e}").into());
             }
-            _ => sleep(Duration::from_millis(20)),
+            Err(_) => sleep(Duration::from_millis(20)),
         }
     }
 }

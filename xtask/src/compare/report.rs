@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::Effort;
 use super::cases::Case;
 use super::connections::{FEW, MANY, Row};
+use super::durable::{self, BARE, DEPTHS};
 use super::figures::{Figures, failed, rate, ratio};
 use super::measure::{Load, Turn};
 use super::programs::Programs;
@@ -17,6 +18,10 @@ use crate::Outcome;
 const CROWD_THROUGHPUT: f64 = 0.8;
 /// Most resident memory of an idle connection, in bytes.
 const IDLE_BYTES: f64 = 6.0 * 1024.0;
+
+/// Writes a second that are on disk when they are answered, for one of a program that syncs after
+/// each.
+const WRITES_FOR_A_SYNC: f64 = 20.0;
 
 /// What has been measured so far.
 #[derive(Debug)]
@@ -35,7 +40,8 @@ impl Report {
         let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
         let machine = machine();
         let mut markdown = format!(
-            "# Comparison\n\nServer on core 0 with one worker, client (`wrk -t1 -c64`) and origin on core 1; {rounds} \
+            "# Comparison\n\nServer on core 0 with one worker, client (`wrk -t1`, for stores of sessions \
+             `forebay bench kv -t 1`) and origin on core 1; {rounds} \
              rounds of {seconds} s each, servers in turns. Figures are medians of the rounds; µs is the server's \
              processor time (user and system) for a request; ratios are medians of each round's ratio. \
              Configurations: `tools/compare`; as filled in, with the command line, in `compare/CASE/SERVER` of the \
@@ -142,6 +148,41 @@ impl Report {
         self.finish(case, &text, rows.collect());
     }
 
+    /// Adds the case of writes that are on disk.
+    pub(super) fn durable(&mut self, case: &Case, rows: &[durable::Row]) {
+        let mut text = durable_table(case, rows);
+        let deepest = |name: &str| {
+            let row = rows.iter().find(|row| row.server == name)?;
+            row.loads.last().map(|loads| (rate(loads), failed(loads)))
+        };
+        if let (Some((bare, _)), Some((writes, lost))) = (deepest(BARE), deepest("forebay")) {
+            let [_, depth] = DEPTHS;
+            let what = format!(
+                "{}: with {depth} under way on a connection, at least {WRITES_FOR_A_SYNC} x {BARE}",
+                case.name
+            );
+            let share = writes / bare;
+            self.judge(
+                &mut text,
+                &what,
+                share >= WRITES_FOR_A_SYNC,
+                &format!("{share:.1}"),
+            );
+            let what = format!("{}: no failed write", case.name);
+            self.judge(&mut text, &what, lost == 0, &lost.to_string());
+        }
+        let rows = rows.iter().map(|row| {
+            let rates = row.loads.each_ref().map(|loads| {
+                loads
+                    .iter()
+                    .map(|load| load.requests_per_second)
+                    .collect::<Vec<_>>()
+            });
+            json!({ "server": row.server, "depths": DEPTHS, "writes_per_second": rates })
+        });
+        self.finish(case, &text, rows.collect());
+    }
+
     fn judge(&mut self, text: &mut String, what: &str, met: bool, reached: &str) {
         _ = writeln!(
             text,
@@ -237,6 +278,30 @@ fn connections_table(case: &Case, rows: &[Row]) -> String {
             failed(&row.few),
             failed(&row.many),
             row.idle_bytes
+        );
+    }
+    text.push('\n');
+    text
+}
+
+fn durable_table(case: &Case, rows: &[durable::Row]) -> String {
+    let [one, many] = DEPTHS;
+    let mut text = format!(
+        "\n## {}\n\n{}\n\n| server | writes/s, {one} on a connection | of one sync each | {many} on a connection | \
+         of one sync each |\n|---|---|---|---|---|\n",
+        case.name, case.what
+    );
+    let rates = |row: &durable::Row| row.loads.each_ref().map(|loads| rate(loads));
+    let bare = rows.iter().find(|row| row.server == BARE).map(rates);
+    let [_, bare] = bare.unwrap_or([f64::NAN; 2]);
+    for row in rows {
+        let [one, many] = rates(row);
+        _ = writeln!(
+            text,
+            "| {} | {one:.0} | {:.1} | {many:.0} | {:.1} |",
+            row.server,
+            one / bare,
+            many / bare
         );
     }
     text.push('\n');

@@ -10,7 +10,6 @@ mod fastcgi;
 mod training;
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -21,60 +20,86 @@ use crate::{Outcome, command, forebay};
 /// How to call it.
 pub(crate) const USAGE: &str = "[--seconds S] [--binary PATH]
     Builds the program for installing: a release build that is compiled for the work it does.
-    --seconds S     how long it does each kind of work to learn from it [3]
+    --seconds S     learn anew, and do each kind of work so long for it [3]
     --binary PATH   only let this forebay do that work: to see that it can
-    The program is target/dist/forebay. It takes two builds from nothing: about ten minutes on two cores.";
+    The program is target/dist/forebay. It takes two builds, from nothing about ten minutes on two
+    cores; none when nothing has changed.";
+
+/// How long it does each kind of work to learn from it.
+const EACH: Duration = Duration::from_secs(3);
 
 /// `cargo xtask dist`
 pub(crate) fn run(args: &[String]) -> Outcome {
     let options = Options::parse(args, &[], &["--seconds", "--binary"])?;
-    let each = Duration::from_secs(options.number("--seconds", 3)?.clamp(1, 600));
+    let asked = match options.text("--seconds") {
+        Some(_) => Some(options.number("--seconds", 0)?.clamp(1, 600)),
+        None => None,
+    };
+    let asked = asked.map(Duration::from_secs);
     if let Some(path) = options.text("--binary") {
-        return training::run(&forebay::binary(Some(path))?, each);
+        return training::run(&forebay::binary(Some(path))?, asked.unwrap_or(EACH));
     }
+    println!("{}", built(asked)?.display());
+    Ok(())
+}
+
+/// The program as it is installed; built now, if it is not that of the code as it stands.
+///
+/// # Errors
+/// When a build fails, or the work between the two.
+pub(crate) fn program() -> Outcome<PathBuf> {
+    built(None)
+}
+
+/// The same, from work that is done anew for so long if that is asked for.
+fn built(asked: Option<Duration>) -> Outcome<PathBuf> {
     let merger = merger()?;
     let dir = crate::target_dir().join("dist");
-    // What another version of the code has counted is of no use, nor what was made of it: cargo
-    // looks at a profile's name alone.
-    let profiles = empty(dir.join("profiles"))?;
-    let informed = empty(dir.join("informed"))?;
+    let profiles = dir.join("profiles");
+    let informed = dir.join("informed");
+    let profile = dir.join("forebay.profdata");
 
     let counting = format!("-Cprofile-generate={}", profiles.display());
     let counted = build(&dir.join("counting"), &counting)?;
-    training::run(&counted, each)?;
-
-    let profile = dir.join("forebay.profdata");
-    let raw = fs::read_dir(&profiles)?.flatten().map(|file| file.path());
-    let raw: Vec<PathBuf> = raw.collect();
-    if raw.is_empty() {
-        return Err("the training has left no profile".into());
+    if asked.is_some() || !newer(&profile, &counted) {
+        // What another version of the code has counted is of no use, nor what was made of it:
+        // cargo looks at a profile's name alone.
+        crate::empty(&profiles)?;
+        crate::empty(&informed)?;
+        training::run(&counted, asked.unwrap_or(EACH))?;
+        merge(&merger, &profiles, &profile)?;
     }
-    command::run(
-        Command::new(merger)
-            .arg("merge")
-            .arg("-o")
-            .arg(&profile)
-            .args(raw),
-    )?;
 
     let using = format!("-Cprofile-use={}", profile.display());
     let program = build(&informed, &using)?;
     let installed = dir.join("forebay");
-    // One that is running there can be replaced, not written to.
-    let copy = dir.join("forebay.new");
-    fs::copy(&program, &copy)?;
-    fs::rename(&copy, &installed)?;
-    println!("{}", installed.display());
-    Ok(())
+    if !newer(&installed, &program) {
+        // One that is running there can be replaced, not written to.
+        let copy = dir.join("forebay.new");
+        fs::copy(&program, &copy)?;
+        fs::rename(&copy, &installed)?;
+    }
+    Ok(installed)
 }
 
-/// This directory without anything in it.
-fn empty(dir: PathBuf) -> Outcome<PathBuf> {
-    match fs::remove_dir_all(&dir) {
-        Err(e) if e.kind() != ErrorKind::NotFound => return Err(e.into()),
-        _ => fs::create_dir_all(&dir)?,
+/// Whether `made` is there, and was written after what it was made `from`.
+fn newer(made: &Path, from: &Path) -> bool {
+    let written = |path: &Path| path.metadata().and_then(|of| of.modified());
+    match (written(made), written(from)) {
+        (Ok(made), Ok(from)) => made > from,
+        _ => false,
     }
-    Ok(dir)
+}
+
+/// Makes one `profile` of what every process of the training has counted.
+fn merge(merger: &Path, counts: &Path, profile: &Path) -> Outcome {
+    let raw = fs::read_dir(counts)?.flatten().map(|file| file.path());
+    let raw: Vec<PathBuf> = raw.collect();
+    if raw.is_empty() {
+        return Err("the training has left no profile".into());
+    }
+    let mut merging = Command::new(merger);
+    command::run(merging.arg("merge").arg("-o").arg(profile).args(raw))
 }
 
 /// Builds the program in `dir` with a flag for the compiler, beside those of the environment (not

@@ -93,6 +93,10 @@ const SESSIONS: &[(&str, &[&str])] = &[
         &["memcached", "--pipeline", "16"],
     ),
     (
+        "sessions, ten keys at a time",
+        &["memcached", "--multiget", "10"],
+    ),
+    (
         "sessions, meta commands",
         &["memcached+meta", "--ratio", "90:9:1"],
     ),

@@ -1,5 +1,6 @@
 //! A real PHP-FPM, which knows nothing of these tests.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::DEADLINE;
+use crate::site::free_port;
 use crate::stream::{Address, Stream};
 
 /// A running PHP-FPM and the directory of a site; ended when dropped.
@@ -44,9 +46,7 @@ impl PhpFpm {
     /// When it is not installed or does not start.
     pub fn start_tcp(workers: usize) -> Self {
         // The port is free again when the listener is dropped.
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = Address::Tcp(listener.local_addr().unwrap());
-        drop(listener);
+        let address = Address::Tcp(SocketAddr::from(([127, 0, 0, 1], free_port())));
         Self::start_at(workers, tempfile::tempdir().unwrap(), address, &[])
     }
 

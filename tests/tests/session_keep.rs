@@ -1,5 +1,8 @@
 //! What a store of sessions keeps over a stop, a kill and a copy.
 
+use std::net::SocketAddr;
+
+use forebay_tests::site::free_port;
 use forebay_tests::{Forebay, SessionClient};
 use tempfile::TempDir;
 
@@ -93,9 +96,7 @@ fn more_than_memory_holds_is_there_after_a_restart_too() {
 #[test]
 fn clients_that_come_while_it_is_read_wait_and_get_the_right_answer() {
     let directory = tempfile::tempdir().unwrap();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = port.local_addr().unwrap();
-    drop(port);
+    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let text =
         store(&directory, "").replace("127.0.0.1:0\"\nmemory", &format!("{address}\"\nmemory"));
     let mut forebay = Forebay::start_text(&text);

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use forebay_tests::site::free_port;
 use forebay_tests::{Client, Config, Forebay, PhpFpm, Response};
 
 /// What php.ini says besides `session.save_path`, and how the address is written there.
@@ -85,9 +86,7 @@ struct Shop {
 impl Shop {
     fn open(handler: &Handler, values: &[(&str, &str)]) -> Self {
         // The port is free again when the listener is dropped.
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = port.local_addr().unwrap().to_string();
-        drop(port);
+        let address = format!("127.0.0.1:{}", free_port());
         let save_path = format!("\"{}{address}\"", handler.scheme);
         let mut all = vec![
             ("session.save_path", save_path.as_str()),

@@ -4,56 +4,25 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::io::{ErrorKind, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::process::{Command, Output, Stdio};
 
-/// A memcached of a test's own; killed when dropped.
+use forebay_memcached::Memcached;
+
+/// A memcached that the command is run on.
 struct Store {
-    process: Child,
+    _memcached: Memcached,
     address: String,
 }
 
 impl Store {
     fn start() -> Option<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
-        let process = Command::new("memcached")
-            .args([
-                "-u",
-                "nobody",
-                "-l",
-                "127.0.0.1",
-                "-U",
-                "0",
-                "-t",
-                "1",
-                "-p",
-            ])
-            .arg(address.port().to_string())
-            .stderr(Stdio::null())
-            .spawn();
-        let process = match process {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                println!("passed over: memcached is not installed");
-                return None;
-            }
-            process => process.unwrap(),
-        };
-        let store = Self {
-            process,
-            address: address.to_string(),
-        };
-        for _ in 0..500 {
-            if TcpStream::connect(address).is_ok() {
-                return Some(store);
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("memcached does not answer");
+        let memcached = Memcached::start(&[])?;
+        Some(Self {
+            address: memcached.address().to_string(),
+            _memcached: memcached,
+        })
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
@@ -93,13 +62,6 @@ impl Store {
             "{arguments:?}: {output:?}"
         );
         String::from_utf8(output.stderr).unwrap()
-    }
-}
-
-impl Drop for Store {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

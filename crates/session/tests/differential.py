@@ -7,6 +7,7 @@ It starts a memcached of its own for each run, and says so and ends well where t
 differs by nature is left out of the comparison: numbers of items (`cas`), sizes, classes and times.
 """
 
+import os
 import random
 import re
 import shutil
@@ -14,6 +15,7 @@ import socket
 import subprocess
 import struct
 import sys
+import tempfile
 import time
 
 KEYS = [b"a", b"b", b"c", b"key:1", b"%41", b"k" * 250, b"Zm9v", b"\x01\x7f"]
@@ -214,16 +216,27 @@ def pieces(rng):
     return cut
 
 
+def start_memcached():
+    """A memcached at a port that it chooses itself: one that was free may be taken by then."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "port")
+        server = subprocess.Popen(["memcached", "-u", "root", "-l", "127.0.0.1", "-p", "-1", "-U", "0"],
+                                  env=os.environ | {"MEMCACHED_PORT_FILENAME": file})
+        while not os.path.exists(file):
+            if server.poll() is not None:
+                raise SystemExit(f"memcached ended with status {server.returncode}")
+            time.sleep(0.005)
+        with open(file) as lines:
+            return server, int(lines.readline().removeprefix("TCP INET: "))
+
+
 def main():
     if shutil.which("memcached") is None:
         print("skipped: memcached is not installed")
         return
     port, rounds = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 300
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.getrandbits(32)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        other = probe.getsockname()[1]
-    server = subprocess.Popen(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", str(other), "-U", "0"])
+    server, other = start_memcached()
     differing = 0
     try:
         for turn in range(rounds):

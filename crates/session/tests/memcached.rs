@@ -8,10 +8,11 @@ mod support;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use forebay_memcached::Memcached;
 use forebay_session::{Access, Connection, Limits};
 use support::Client;
 use support::engine::Plain;
@@ -42,97 +43,37 @@ const CONVERSATIONS: &[&str] = &[
     "get a\0b\r\nget a\nversion\nset a 0 0 1\nx\r\nget a\n",
 ];
 
-struct Memcached {
-    process: Child,
-    port: u16,
-}
+/// A memcached of this test's own, if it is the one whose texts are given here: they change from
+/// one version to the next.
+struct OurVersion(Memcached);
 
-impl Memcached {
-    /// A memcached of this test's own; `None`: it is not installed.
+impl OurVersion {
     fn start() -> Option<Self> {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        let port_text = port.to_string();
-        let process = Command::new("memcached")
-            .args([
-                "-u",
-                "nobody",
-                "-l",
-                "127.0.0.1",
-                "-U",
-                "0",
-                "-p",
-                &port_text,
-            ])
-            .stderr(Stdio::null())
-            .spawn();
-        match process {
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            process => Some(Self {
-                process: process.unwrap(),
-                port,
-            }),
+        let memcached = Self(Memcached::start(&[])?);
+        let version = memcached.talk("version\r\nquit\r\n");
+        assert!(version.starts_with("VERSION"), "{version}");
+        if version.starts_with("VERSION 1.6.18") {
+            return Some(memcached);
         }
-    }
-
-    /// The same, if it is the one whose texts are given here: they change from one version to the
-    /// next. A port that was free may be somebody else's by the time: then at another.
-    fn of_our_version() -> Option<Self> {
-        let mut failed = None;
-        for _ in 0..3 {
-            let Some(memcached) = Self::start() else {
-                println!("passed over: memcached is not installed");
-                return None;
-            };
-            match memcached.try_talk("version\r\nquit\r\n") {
-                Ok(version) if version.starts_with("VERSION 1.6.18") => return Some(memcached),
-                Ok(version) if version.starts_with("VERSION") => {
-                    println!("passed over: another version of memcached");
-                    return None;
-                }
-                other => failed = Some(other),
-            }
-        }
-        panic!("memcached does not say its version: {failed:?}");
-    }
-
-    fn connect(&self) -> TcpStream {
-        for _ in 0..200 {
-            if let Ok(stream) = TcpStream::connect(("127.0.0.1", self.port)) {
-                return stream;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        panic!("memcached does not answer");
+        println!("passed over: another version of memcached");
+        None
     }
 
     fn talk(&self, input: &str) -> String {
-        self.try_talk(input).unwrap()
-    }
-
-    fn try_talk(&self, input: &str) -> std::io::Result<String> {
-        let mut stream = self.connect();
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-        stream.write_all(input.as_bytes())?;
+        let mut stream = TcpStream::connect(self.0.address()).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        stream.write_all(input.as_bytes()).unwrap();
         let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        Ok(answer)
-    }
-}
-
-impl Drop for Memcached {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 }
 
 #[test]
 fn memcached_gives_the_same_answers() {
-    let Some(memcached) = Memcached::of_our_version() else {
+    let Some(memcached) = OurVersion::start() else {
         return;
     };
     for conversation in CONVERSATIONS {
@@ -161,7 +102,7 @@ fn serve() -> String {
 
 #[test]
 fn memcached_gives_the_same_answers_to_commands_at_random() {
-    if Memcached::of_our_version().is_none() {
+    if OurVersion::start().is_none() {
         return;
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/differential.py");

@@ -7,11 +7,9 @@ pub(crate) mod engine;
 #[path = "../../../tests/support/serve.rs"]
 mod serve;
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::sync::Arc;
-use std::time::Duration;
 
 use forebay_session::{Access, Connection, Item, Limits};
 use forebay_session_client::{Client, Condition, Outcome, Target};
@@ -71,9 +69,9 @@ pub(crate) fn script(answers: &'static [&'static [u8]]) -> Target {
     Target::new(address.parse().unwrap())
 }
 
-/// A real memcached; killed when dropped.
+/// A real memcached.
 pub(crate) struct Memcached {
-    process: Child,
+    _process: forebay_memcached::Memcached,
     pub(crate) target: Target,
 }
 
@@ -85,50 +83,12 @@ impl Memcached {
 
     /// The same, with options of its own.
     pub(crate) fn with(options: &[&str]) -> Option<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
-        let port = address.port().to_string();
-        let process = Command::new("memcached")
-            .args([
-                "-u",
-                "nobody",
-                "-l",
-                "127.0.0.1",
-                "-U",
-                "0",
-                "-t",
-                "1",
-                "-I",
-                "4m",
-                "-p",
-                &port,
-            ])
-            .args(options)
-            .stderr(Stdio::null())
-            .spawn();
-        let process = match process {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                println!("passed over: memcached is not installed");
-                return None;
-            }
-            process => process.unwrap(),
-        };
-        let target = Target::new(address.to_string().parse().unwrap());
-        for _ in 0..500 {
-            if TcpStream::connect(address).is_ok() {
-                return Some(Self { process, target });
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("memcached does not answer");
-    }
-}
-
-impl Drop for Memcached {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let options = [&["-I", "4m"], options].concat();
+        let process = forebay_memcached::Memcached::start(&options)?;
+        Some(Self {
+            target: Target::new(process.address().to_string().parse().unwrap()),
+            _process: process,
+        })
     }
 }
 

@@ -218,6 +218,35 @@ pub fn self_signed(directory: &Path, names: &[&str]) -> (PathBuf, PathBuf) {
     (certificate, key)
 }
 
+/// A client's certificate and its key, signed by the certificate that [`self_signed`] made in this
+/// directory.
+///
+/// # Panics
+/// When openssl is not installed.
+pub fn signed_client(authority: &Path) -> [String; 2] {
+    let path = |name| authority.join(name).display().to_string();
+    let (cert, key) = (path("client.pem"), path("client.key"));
+    let output = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=client",
+        ])
+        .args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+        .args(["-keyout", &key, "-out", &cert])
+        .args(["-CA", &path("cert.pem"), "-CAkey", &path("key.pem")])
+        .output()
+        .expect("openssl is installed");
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "openssl: {complaint}");
+    [cert, key]
+}
+
 fn open_to_all(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();

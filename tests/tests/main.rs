@@ -41,6 +41,7 @@ mod app;
 mod app_real;
 mod app_trouble;
 mod join;
+mod listen_tls;
 
 mod cache_freshness;
 mod cache_memory;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use forebay_tests::site::self_signed;
+use forebay_tests::site::{self_signed, signed_client};
 use forebay_tests::{Address, Forebay, SessionClient, program};
 use tempfile::TempDir;
 
@@ -72,32 +72,6 @@ fn store_speaks_tls_over_tcp_and_none_on_its_socket() {
     assert_eq!(plain.read_until("END"), None, "it was served without TLS");
 }
 
-/// A certificate with its key, signed by the one in `authority`.
-fn signed_by(authority: &Path, folder: &Path) -> [String; 2] {
-    let path = |name| folder.join(name).display().to_string();
-    let (cert, key) = (path("client.pem"), path("client.key"));
-    let made = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=client",
-        ])
-        .args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"])
-        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
-        .args(["-keyout", &key, "-out", &cert, "-CA"])
-        .arg(authority.join("cert.pem"))
-        .arg("-CAkey")
-        .arg(authority.join("key.pem"))
-        .output()
-        .expect("openssl is installed");
-    is_ok(&made);
-    [cert, key]
-}
-
 #[test]
 fn command_shows_its_certificate_to_a_store_that_asks_for_one() {
     let (clients, strangers) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -110,8 +84,8 @@ fn command_shows_its_certificate_to_a_store_that_asks_for_one() {
         let code = secure.order(&["set", "a", "one", "--cert", cert, "--key", key]);
         code.status.code()
     };
-    let client = signed_by(clients.path(), clients.path());
-    assert_eq!(set(&signed_by(strangers.path(), strangers.path())), Some(1));
+    let client = signed_client(clients.path());
+    assert_eq!(set(&signed_client(strangers.path())), Some(1));
     assert_eq!(secure.order(&["get", "a"]).status.code(), Some(1));
     assert_eq!(set(&client), Some(0));
     // Only the two together make sense.

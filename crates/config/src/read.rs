@@ -149,6 +149,7 @@ fn listeners(root: &Table, draft: &mut Draft, out: &mut Vec<Diagnostic>) {
                     }
                     ListenAddress::Tcp(_) => out.push(no_socket(&address)),
                 }
+                draft.secured.push((address.clone(), listen.tls));
                 draft.listen.push(address);
             }
             None if out.len() == before => {

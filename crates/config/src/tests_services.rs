@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::settings::{
     Balance, Coding, Durability, Full, HashBy, HostSent, ListenAddress, PoolServer, Probe,
-    Protocol, ProxyProtocol, RetryOn, ServerAddress, Session, SessionTls, Settings, Symlinks,
+    Protocol, ProxyProtocol, RetryOn, ServerAddress, ServerTls, Session, Settings, Symlinks,
 };
 use crate::tests::{BASE, accepted, refused};
 
@@ -707,7 +707,7 @@ client_ca = "/ca"
         stalled_timeout: Duration::from_secs(10),
         user: Some("shop".into()),
         token: Some("0123456789abcdef".into()),
-        tls: Some(SessionTls {
+        tls: Some(ServerTls {
             certificate: "/c".into(),
             key: "/k".into(),
             client_ca: Some("/ca".into()),

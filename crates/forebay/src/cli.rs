@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use forebay_admin::Address;
 
+use crate::commands::trust::TrustArgs;
+
 /// What the user asked for.
 #[derive(Debug, Parser)]
 #[command(
@@ -151,7 +153,7 @@ pub(crate) enum Command {
                       does not accept connections, or this command ends, it is out of the pool at once.\n\n\
                       An edge that is away is tried again, with growing pauses. SIGTERM leaves: no more requests \
                       come, and those under way are answered.",
-        after_help = "Examples:\n  forebay join edge.example:80 --pool app --local 127.0.0.1:3000 --token secret\n  forebay join edge1:80 edge2:80 --pool app --local unix:/run/app.sock --name web-1\n\nThe token may be in FOREBAY_JOIN_TOKEN instead, where no list of processes shows it."
+        after_help = "Examples:\n  forebay join edge.example:80 --pool app --local 127.0.0.1:3000 --token secret\n  forebay join edge1:80 edge2:80 --pool app --local unix:/run/app.sock --name web-1\n  forebay join https://edge.example --ca edge.pem --pool app --local 127.0.0.1:3000\n\nThe token may be in FOREBAY_JOIN_TOKEN instead, where no list of processes shows it."
     )]
     Join(JoinArgs),
     /// Read, change, list, export and import the items of a session store
@@ -420,9 +422,10 @@ pub(crate) struct LogArgs {
 /// `forebay join`
 #[derive(Debug, Args)]
 pub(crate) struct JoinArgs {
-    /// The edges: `HOST:PORT` of an address on which each listens for clients
+    /// The edges: `HOST:PORT` of an address on which each listens for clients, or
+    /// `https://HOST[:PORT]` of one with TLS
     #[arg(value_name = "EDGE", required = true)]
-    pub(crate) edges: Vec<String>,
+    pub(crate) edges: Vec<forebay_join::EdgeAddress>,
     /// The pool there
     #[arg(long, value_name = "NAME")]
     pub(crate) pool: String,
@@ -438,6 +441,8 @@ pub(crate) struct JoinArgs {
     /// Connections to each edge at most; the edge says how many it needs
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub(crate) connections: u32,
+    #[command(flatten)]
+    pub(crate) trust: TrustArgs,
 }
 
 /// `forebay pool`

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use forebay_admin::control::SessionState;
-use forebay_config::settings::{self, ListenAddress, Session, SessionTls};
+use forebay_config::settings::{self, ListenAddress, ServerTls, Session};
 use forebay_session::{Access, Limits};
 use forebay_session_server as server;
 use forebay_session_store::{Disk, Durability, Full, Options, RecoverError, Recovered, Store};
@@ -289,16 +289,13 @@ fn access(session: &Session) -> Access {
     }
 }
 
-fn tls(tls: &SessionTls) -> Result<Arc<forebay_tls::ServerConfig>, String> {
-    let read =
-        |path: &Path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
-    let (chain, key) = (read(&tls.certificate)?, read(&tls.key)?);
-    let clients = tls.client_ca.as_deref().map(read).transpose()?;
-    let identity = forebay_tls::Identity {
-        chain: &chain,
-        key: &key,
+fn tls(files: &ServerTls) -> Result<Arc<forebay_tls::ServerConfig>, String> {
+    let files = forebay_tls::ServerFiles {
+        certificate: &files.certificate,
+        key: &files.key,
+        client_ca: files.client_ca.as_deref(),
     };
-    forebay_tls::server_config(identity, clients.as_deref())
+    files.read(&[])
 }
 
 fn snapshot(store: &Store) -> SessionSnapshot {

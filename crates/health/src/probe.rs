@@ -4,7 +4,8 @@ use std::io::IoSlice;
 use std::sync::Arc;
 
 use forebay_config::settings::{HealthCheck, Probe};
-use forebay_upstream::{Pool, Server, Stream, connect};
+use forebay_stream::Stream;
+use forebay_upstream::{Pool, Server, connect};
 use tokio::time::timeout;
 
 use crate::ask;

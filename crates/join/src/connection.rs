@@ -4,16 +4,19 @@
 use std::fmt;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use forebay_http::head::{HeadLimits, ResponseHead};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use forebay_stream::Stream;
+use forebay_tls::Session;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::Join;
+use crate::address::EdgeAddress;
 use crate::protocol::{self, Role, Upgrade};
-use crate::relay::{self, Scratch, Socket};
+use crate::relay::{self, Scratch};
 
 /// From the attempt to reach an edge to its answer. A wrong token is answered late.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -54,20 +57,18 @@ impl From<io::Error> for Refused {
 
 /// A connection that has left HTTP, and what was read behind the answer.
 pub(crate) struct Upgraded {
-    pub(crate) stream: TcpStream,
+    pub(crate) stream: Stream,
     pub(crate) read: Vec<u8>,
 }
 
 /// Opens a connection to `edge` and upgrades it.
-pub(crate) async fn upgrade(edge: &str, join: &Join, role: Role) -> Result<Upgraded, Refused> {
+pub(crate) async fn upgrade(
+    edge: &EdgeAddress,
+    join: &Join,
+    role: Role,
+) -> Result<Upgraded, Refused> {
     let upgrading = async {
-        let mut stream = TcpStream::connect(edge).await?;
-        // Only latency suffers without it.
-        let _ = stream.set_nodelay(true);
-        let keep_alive = socket_keep_alive(&stream);
-        if let Err(error) = keep_alive {
-            tracing::debug!("edge {edge}: no TCP keep-alive: {error}");
-        }
+        let mut stream = connect(edge, join).await?;
         let upgrade = Upgrade {
             token: &join.token,
             pool: &join.pool,
@@ -75,7 +76,7 @@ pub(crate) async fn upgrade(edge: &str, join: &Join, role: Role) -> Result<Upgra
             most: join.most,
         };
         stream
-            .write_all(protocol::request(edge, upgrade, role).as_bytes())
+            .write_all(protocol::request(&edge.host_sent(), upgrade, role).as_bytes())
             .await?;
         let (status, read) = answer(&mut stream).await?;
         match status {
@@ -87,6 +88,22 @@ pub(crate) async fn upgrade(edge: &str, join: &Join, role: Role) -> Result<Upgra
     timeout(PATIENCE, upgrading).await.map_err(late)?
 }
 
+async fn connect(edge: &EdgeAddress, join: &Join) -> io::Result<Stream> {
+    let stream = TcpStream::connect((edge.host.as_str(), edge.port)).await?;
+    // Only latency suffers without it.
+    let _ = stream.set_nodelay(true);
+    if let Err(error) = socket_keep_alive(&stream) {
+        tracing::debug!("edge {edge}: no TCP keep-alive: {error}");
+    }
+    match (&edge.tls_name, &join.tls) {
+        (Some(name), Some(config)) => {
+            let session = Session::client(Arc::clone(config), name.clone())?;
+            Stream::from(stream).secure(Box::new(session)).await
+        }
+        _ => Ok(stream.into()),
+    }
+}
+
 /// Half-open connections are noticed by it where no requests come.
 fn socket_keep_alive(stream: &TcpStream) -> rustix::io::Result<()> {
     use rustix::net::sockopt;
@@ -96,14 +113,15 @@ fn socket_keep_alive(stream: &TcpStream) -> rustix::io::Result<()> {
     sockopt::set_tcp_keepcnt(stream, 3)
 }
 
-async fn answer(stream: &mut TcpStream) -> io::Result<(u16, Vec<u8>)> {
+async fn answer(stream: &mut Stream) -> io::Result<(u16, Vec<u8>)> {
     let limits = HeadLimits {
         line_bytes: HEAD_BYTES,
         head_bytes: HEAD_BYTES,
         fields: 100,
     };
     // Mostly all of the answer, and of the request behind it.
-    let (mut head, mut read) = (ResponseHead::default(), Vec::with_capacity(1024));
+    let (mut head, mut read) = (ResponseHead::default(), Vec::new());
+    let mut piece = [0; 1024];
     loop {
         match head.parse(&read, &limits) {
             Ok(Some(length)) => {
@@ -113,8 +131,9 @@ async fn answer(stream: &mut TcpStream) -> io::Result<(u16, Vec<u8>)> {
             Ok(None) => {}
             Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error.message())),
         }
-        if stream.read_buf(&mut read).await? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        match stream.read(&mut piece).await? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            more => read.extend_from_slice(&piece[..more]),
         }
     }
 }
@@ -136,19 +155,18 @@ pub(crate) enum Ended {
 /// A connection for requests, from its opening to its end. The local server is connected to when
 /// the first bytes come: one that serves a single connection at a time is not held by idle ones.
 pub(crate) async fn carry(
-    edge: String,
+    edge: Rc<EdgeAddress>,
     join: Rc<Join>,
     scratch: Scratch,
     opened: impl FnOnce(),
 ) -> Ended {
-    let Upgraded { stream, read } = match upgrade(&edge, &join, Role::Requests).await {
+    let Upgraded { mut stream, read } = match upgrade(&edge, &join, Role::Requests).await {
         Ok(upgraded) => upgraded,
         Err(refused) => return Ended::Refused(refused),
     };
     opened();
-    let edge = Socket::Tcp(stream);
     let first = match read.is_empty() {
-        true => edge.read_first(&scratch).await,
+        true => relay::read_first(&mut stream, &scratch).await,
         false => Ok(read),
     };
     let Ok(first) = first else {
@@ -159,6 +177,6 @@ pub(crate) async fn carry(
         Err(error) => return Ended::LocalGone(error),
     };
     // How it ended is seen by who waits for the answer.
-    let _ = relay::run(edge, local, first, &scratch).await;
+    let _ = relay::run(stream, local, first, &scratch).await;
     Ended::Closed { used: true }
 }

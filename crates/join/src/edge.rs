@@ -11,13 +11,13 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use forebay_stream::Stream;
 use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::Join;
+use crate::address::EdgeAddress;
 use crate::connection::{self, Ended, Refused, Upgraded};
 use crate::pause::Pause;
 use crate::protocol::{FromEdge, FromServer, Lines, PING_SECONDS, Role};
@@ -36,7 +36,7 @@ const OPENING: usize = 32;
 
 /// One edge.
 pub(crate) struct Edge {
-    address: String,
+    address: Rc<EdgeAddress>,
     join: Rc<Join>,
     leave: watch::Receiver<bool>,
     scratch: Scratch,
@@ -56,9 +56,9 @@ enum Over {
 }
 
 impl Edge {
-    pub(crate) fn new(address: &str, join: Rc<Join>, leave: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(address: &EdgeAddress, join: Rc<Join>, leave: watch::Receiver<bool>) -> Self {
         Self {
-            address: address.to_owned(),
+            address: Rc::new(address.clone()),
             join,
             leave,
             scratch: Scratch::default(),
@@ -134,7 +134,7 @@ impl Edge {
 /// One control connection, with the connections for requests that belong to it.
 struct Session<'a> {
     edge: &'a Edge,
-    control: TcpStream,
+    control: Stream,
     lines: Lines,
     wanted: usize,
     /// Connections for requests, from the attempt on.
@@ -237,7 +237,7 @@ impl<'a> Session<'a> {
         while self.open < self.wanted && self.opening.get() < OPENING {
             self.open += 1;
             self.opening.set(self.opening.get() + 1);
-            let (edge, join) = (self.edge.address.clone(), Rc::clone(&self.edge.join));
+            let (edge, join) = (Rc::clone(&self.edge.address), Rc::clone(&self.edge.join));
             let (scratch, opening) = (self.edge.scratch.clone(), Rc::clone(&self.opening));
             let ending = self.ending.clone();
             spawn_local(async move {

@@ -8,6 +8,7 @@
 //! The edge speaks HTTP/1.1 on each connection as to any origin, so the joiner passes bytes and
 //! parses nothing. What both sides say to each other is in [`protocol`].
 
+mod address;
 mod connection;
 mod edge;
 mod local;
@@ -17,16 +18,21 @@ mod relay;
 
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use forebay_tls::ClientConfig;
 use tokio::sync::watch;
 
+pub use address::EdgeAddress;
 pub use local::Local;
 
 /// What is joined, and with what.
 #[derive(Clone, Debug)]
 pub struct Join {
-    /// `HOST:PORT` of each edge; all of them are joined.
-    pub edges: Vec<String>,
+    /// All of them are joined.
+    pub edges: Vec<EdgeAddress>,
+    /// How edges with TLS are spoken to; not looked at where there are none.
+    pub tls: Option<Arc<ClientConfig>>,
     /// The pool.
     pub pool: String,
     /// The secret that lets us in.

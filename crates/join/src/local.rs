@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use forebay_stream::Stream;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
-
-use crate::relay::Socket;
 
 /// A local server has so long to accept.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,15 +23,15 @@ pub enum Local {
 
 impl Local {
     /// Opens a connection to it.
-    pub(crate) async fn connect(&self) -> io::Result<Socket> {
+    pub(crate) async fn connect(&self) -> io::Result<Stream> {
         let connecting = async {
             match self {
-                Self::Unix(path) => Ok(Socket::Unix(UnixStream::connect(path).await?)),
+                Self::Unix(path) => Ok(UnixStream::connect(path).await?.into()),
                 Self::Tcp(address) => {
                     let stream = TcpStream::connect(address.as_str()).await?;
                     // Only latency suffers without it.
                     let _ = stream.set_nodelay(true);
-                    Ok(Socket::Tcp(stream))
+                    Ok(stream.into())
                 }
             }
         };

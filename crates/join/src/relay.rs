@@ -4,19 +4,17 @@
 //! the write after it. What the other side does not take at once is kept by the connection.
 
 use std::cell::RefCell;
-use std::io::{self, ErrorKind};
+use std::future::poll_fn;
+use std::io::{self, ErrorKind, IoSlice};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixStream};
+use forebay_stream::Stream;
 use tokio::time::timeout;
 
 /// What is read at once.
 const READ_BYTES: usize = 64 << 10;
-/// After so many reads and writes that did not wait, others get their turn.
-const LONGEST_STREAK: u32 = 32;
 /// After the local server's last byte the edge has so long to take it.
 const LINGER: Duration = Duration::from_secs(5);
 
@@ -30,76 +28,16 @@ impl Default for Scratch {
     }
 }
 
-/// A socket of either family.
-#[derive(Debug)]
-pub(crate) enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-impl Socket {
-    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self {
-            Self::Tcp(stream) => stream.poll_read_ready(cx),
-            Self::Unix(stream) => stream.poll_read_ready(cx),
-        }
-    }
-
-    fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self {
-            Self::Tcp(stream) => stream.poll_write_ready(cx),
-            Self::Unix(stream) => stream.poll_write_ready(cx),
-        }
-    }
-
-    fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.try_read(buffer),
-            Self::Unix(stream) => stream.try_read(buffer),
-        }
-    }
-
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.try_write(bytes),
-            Self::Unix(stream) => stream.try_write(bytes),
-        }
-    }
-
-    /// Ends our direction.
-    async fn shut_down(&mut self) -> io::Result<()> {
-        let stream: &mut (dyn AsyncWrite + Unpin) = match self {
-            Self::Tcp(stream) => stream,
-            Self::Unix(stream) => stream,
-        };
-        stream.shutdown().await
-    }
-
-    /// Its end will be a reset, not a FIN, where there is a difference.
-    fn will_reset(&self) {
-        if let Self::Tcp(stream) = self {
-            // Without it, it ends as it would have.
-            let _ = stream.set_zero_linger();
-        }
-    }
-
-    async fn readable(&self) -> io::Result<()> {
-        std::future::poll_fn(|cx| self.poll_readable(cx)).await
-    }
-
-    /// Waits for the first bytes, holding nothing; an error at the end.
-    pub(crate) async fn read_first(&self, scratch: &Scratch) -> io::Result<Vec<u8>> {
-        loop {
-            self.readable().await?;
-            let mut buffer = scratch.0.borrow_mut();
-            match self.try_read(&mut buffer) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(read) => return Ok(buffer[..read].to_vec()),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
+/// Waits for the first bytes, holding nothing; an error at the end.
+pub(crate) async fn read_first(stream: &mut Stream, scratch: &Scratch) -> io::Result<Vec<u8>> {
+    poll_fn(|cx| {
+        let mut buffer = scratch.0.borrow_mut();
+        Poll::Ready(match ready!(stream.poll_read(cx, &mut buffer))? {
+            0 => Err(ErrorKind::UnexpectedEof.into()),
+            read => Ok(buffer[..read].to_vec()),
+        })
+    })
+    .await
 }
 
 /// One direction.
@@ -118,66 +56,63 @@ struct Way {
 
 impl Way {
     /// Moves what can be moved now; ready at the end of what there is to read, when all of it was
-    /// written.
+    /// written. A stream that is never at a loss sees to it that others get their turn.
     fn poll(
         &mut self,
-        (from, to): (&Socket, &Socket),
+        (from, to): (&mut Stream, &mut Stream),
         scratch: &Scratch,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        for _ in 0..LONGEST_STREAK {
+        loop {
             ready!(self.poll_kept(to, cx))?;
             if self.ended {
                 return Poll::Ready(Ok(()));
             }
-            ready!(from.poll_readable(cx))?;
             let mut buffer = scratch.0.borrow_mut();
-            match from.try_read(&mut buffer) {
-                Ok(0) => self.ended = true,
-                Ok(read) => self.pass(&buffer[..read], to)?,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
+            match ready!(from.poll_read(cx, &mut buffer))? {
+                0 => self.ended = true,
+                read => self.pass(&buffer[..read], to, cx)?,
             }
         }
-        cx.waker().wake_by_ref();
-        Poll::Pending
     }
 
-    fn pass(&mut self, bytes: &[u8], to: &Socket) -> io::Result<()> {
+    fn pass(&mut self, bytes: &[u8], to: &mut Stream, cx: &mut Context<'_>) -> io::Result<()> {
         if self.refused {
             return Ok(());
         }
-        let written = match to.try_write(bytes) {
-            Ok(written) => written,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
-            Err(_) if self.lenient => {
-                self.refused = true;
-                return Ok(());
-            }
-            Err(error) => return Err(error),
+        let written = match to.poll_write(cx, &[IoSlice::new(bytes)]) {
+            Poll::Ready(Ok(written)) => written,
+            Poll::Ready(Err(error)) => return self.give_up(error),
+            Poll::Pending => 0,
         };
         self.kept.extend_from_slice(&bytes[written..]);
         Ok(())
     }
 
-    fn poll_kept(&mut self, to: &Socket, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while self.written < self.kept.len() {
-            ready!(to.poll_writable(cx))?;
-            match to.try_write(&self.kept[self.written..]) {
+    /// Writes what is kept, until the socket has all of it.
+    fn poll_kept(&mut self, to: &mut Stream, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.refused && self.written < self.kept.len() {
+            match ready!(to.poll_write(cx, &[IoSlice::new(&self.kept[self.written..])])) {
                 Ok(written) => self.written += written,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(_) if self.lenient => {
-                    self.refused = true;
-                    self.written = self.kept.len();
-                }
-                Err(error) => return Poll::Ready(Err(error)),
+                Err(error) => self.give_up(error)?,
             }
         }
         // A buffer that was needed once is not held by a connection that idles.
-        if self.written > 0 {
+        if !self.kept.is_empty() {
             (self.kept, self.written) = (Vec::new(), 0);
         }
-        Poll::Ready(Ok(()))
+        match self.refused {
+            true => Poll::Ready(Ok(())),
+            false => Poll::Ready(ready!(to.poll_flush(cx)).or_else(|error| self.give_up(error))),
+        }
+    }
+
+    fn give_up(&mut self, error: io::Error) -> io::Result<()> {
+        self.refused = true;
+        match self.lenient {
+            true => Ok(()),
+            false => Err(error),
+        }
     }
 }
 
@@ -186,21 +121,24 @@ impl Way {
 /// breaks off breaks off at the edge as well: an answer that ends with the connection must not
 /// look complete.
 pub(crate) async fn run(
-    mut edge: Socket,
-    local: Socket,
+    mut edge: Stream,
+    local: Stream,
     first: Vec<u8>,
     scratch: &Scratch,
 ) -> io::Result<()> {
     let done = carry(&mut edge, local, first, scratch).await;
-    if done.is_err() {
-        edge.will_reset();
+    if done.is_err()
+        && let Some(edge) = edge.tcp()
+    {
+        // Without it, it ends as it would have.
+        let _ = edge.set_zero_linger();
     }
     done
 }
 
 async fn carry(
-    edge: &mut Socket,
-    mut local: Socket,
+    edge: &mut Stream,
+    mut local: Stream,
     first: Vec<u8>,
     scratch: &Scratch,
 ) -> io::Result<()> {
@@ -210,12 +148,12 @@ async fn carry(
         lenient: true,
         ..Way::default()
     };
-    let edge_ended = std::future::poll_fn(|cx| {
+    let edge_ended = poll_fn(|cx| {
         // The answer first: when both have ended, it is what counts.
-        if let Poll::Ready(done) = down.poll((&local, edge), scratch, cx) {
+        if let Poll::Ready(done) = down.poll((&mut local, edge), scratch, cx) {
             return Poll::Ready(done.map(|()| false));
         }
-        up.poll((edge, &local), scratch, cx)
+        up.poll((edge, &mut local), scratch, cx)
             .map(|done| done.map(|()| true))
     })
     .await?;
@@ -224,7 +162,7 @@ async fn carry(
             local.shut_down().await?;
         }
         // An edge that is gone altogether breaks this off with the first byte.
-        std::future::poll_fn(|cx| down.poll((&local, edge), scratch, cx)).await?;
+        poll_fn(|cx| down.poll((&mut local, edge), scratch, cx)).await?;
         return edge.shut_down().await;
     }
     edge.shut_down().await?;
@@ -232,26 +170,21 @@ async fn carry(
 }
 
 /// What the edge has sent meanwhile must not reset the connection under the last bytes.
-async fn to_the_end(edge: &Socket, scratch: &Scratch) -> io::Result<()> {
-    loop {
-        edge.readable().await?;
-        match edge.try_read(&mut scratch.0.borrow_mut()) {
-            Ok(0) => return Ok(()),
-            Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
-            _ => {}
-        }
-    }
+async fn to_the_end(edge: &mut Stream, scratch: &Scratch) -> io::Result<()> {
+    while poll_fn(|cx| edge.poll_read(cx, &mut scratch.0.borrow_mut())).await? > 0 {}
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use tokio::io::AsyncReadExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::UnixStream;
 
-    fn pair() -> (Socket, UnixStream) {
+    fn pair() -> (Stream, UnixStream) {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        (Socket::Unix(ours), theirs)
+        (ours.into(), theirs)
     }
 
     #[tokio::test(flavor = "current_thread")]

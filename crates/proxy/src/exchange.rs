@@ -43,13 +43,15 @@ use forebay_http::fields::{FieldId, set};
 use forebay_http::framing::remove_hop_by_hop;
 use forebay_rules::Held as ClientPlace;
 use forebay_stats::{Counter, Timing};
-use forebay_upstream::{Pool, Stream};
+use forebay_stream::Stream;
+use forebay_upstream::Pool;
 
 use crate::access::Record;
 use crate::answer::{self, Answer};
 use crate::cgi;
 use crate::client::Client;
 use crate::crowd::Counted;
+use crate::entrance::{self, Entrance};
 use crate::failure::{Failure, Refused};
 use crate::fetch;
 use crate::forward::Peer;
@@ -143,17 +145,29 @@ impl Missing {
     }
 }
 
-/// Serves one client connection until it ends. `is_introduced`: it begins with a header of the
-/// PROXY protocol.
+/// Serves one client connection until it ends.
 pub(crate) async fn serve(
     worker: &Rc<Worker>,
     stream: Stream,
     peer: Option<SocketAddr>,
     number: u64,
-    is_introduced: bool,
+    entrance: Entrance,
 ) {
+    let is_secure = entrance.tls.is_some();
+    let stream = match entrance.tls {
+        None => stream,
+        // Apart: a connection without it is not to hold room for it.
+        Some(config) => match Box::pin(entrance::secure(worker, stream, config)).await {
+            Some(stream) => stream,
+            None => return,
+        },
+    };
+    let peer = Peer {
+        is_secure,
+        ..Peer::new(peer)
+    };
     let mut client = H1::new(worker, stream, peer, number);
-    if is_introduced && !client.receive_preface(&worker.snapshot()).await {
+    if entrance.is_introduced && !client.receive_preface(&worker.snapshot()).await {
         return;
     }
     let Some(_counted) = Counted::of(worker, &client.peer()) else {

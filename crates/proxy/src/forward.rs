@@ -20,6 +20,8 @@ pub(crate) struct Peer {
     pub(crate) ends: Option<Ends>,
     /// Its IP address as text, written once for all requests of a connection.
     pub(crate) text: Box<str>,
+    /// Its connection is encrypted.
+    pub(crate) is_secure: bool,
 }
 
 impl Peer {
@@ -31,6 +33,7 @@ impl Peer {
             address,
             ends: None,
             text,
+            is_secure: false,
         }
     }
 
@@ -47,6 +50,14 @@ impl Peer {
         let own = self.address.map(|peer| peer.ip());
         let said = fields.all(FieldId::XForwardedFor);
         access::client(own, said, &server.trusted_proxies)
+    }
+
+    /// How it came: `https` or `http`.
+    fn scheme(&self) -> &'static [u8] {
+        match self.is_secure {
+            true => b"https",
+            false => b"http",
+        }
     }
 
     /// Whether what it says of other clients is believed.
@@ -232,7 +243,7 @@ fn write_forwarded(
         out.extend_from_slice(peer.text.as_bytes());
         out.extend_from_slice(b"\r\n");
         write_line(out, b"X-Forwarded-Host", host.unwrap_or(authority));
-        write_line(out, b"X-Forwarded-Proto", proto.unwrap_or(b"http"));
+        write_line(out, b"X-Forwarded-Proto", proto.unwrap_or(peer.scheme()));
     }
     if matches!(server.forwarded, Forwarded::Both | Forwarded::Rfc7239) {
         out.extend_from_slice(b"Forwarded: ");
@@ -259,7 +270,8 @@ fn write_forwarded(
             out.push(b'"');
         }
         if proto.is_none() {
-            out.extend_from_slice(b";proto=http");
+            out.extend_from_slice(b";proto=");
+            out.extend_from_slice(peer.scheme());
         }
         out.extend_from_slice(b"\r\n");
     }

@@ -9,7 +9,6 @@
 //! A connection between requests holds its socket, a timer and nothing else.
 
 use std::cell::{Cell, OnceCell};
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
@@ -22,7 +21,8 @@ use forebay_http::framing::{self, BodyLength};
 use forebay_http::head::find_end;
 use forebay_rules::edits::HeadChanges;
 use forebay_stats::Counter;
-use forebay_upstream::{Ends, Stream};
+use forebay_stream::Stream;
+use forebay_upstream::Ends;
 
 use crate::buffer::Buffer;
 use crate::client::{Client, Framing};
@@ -70,11 +70,10 @@ pub(crate) struct H1 {
 }
 
 /// Who the client is; with both ends of its connection, where some origin is told of them.
-fn introducible(worker: &Worker, stream: &Stream, address: Option<SocketAddr>) -> Peer {
-    let mut peer = Peer::new(address);
+fn introducible(worker: &Worker, stream: &Stream, mut peer: Peer) -> Peer {
     if worker.snapshot().introduces {
         let local = stream.tcp().and_then(|stream| stream.local_addr().ok());
-        let ends = address.zip(local);
+        let ends = peer.address.zip(local);
         peer.ends = ends.map(|(source, destination)| Ends {
             source,
             destination,
@@ -95,12 +94,7 @@ pub(crate) enum Received {
 }
 
 impl H1 {
-    pub(crate) fn new(
-        worker: &Rc<Worker>,
-        stream: Stream,
-        peer: Option<SocketAddr>,
-        number: u64,
-    ) -> Self {
+    pub(crate) fn new(worker: &Rc<Worker>, stream: Stream, peer: Peer, number: u64) -> Self {
         Self {
             peer: Rc::new(introducible(worker, &stream, peer)),
             worker: Rc::clone(worker),

@@ -1,15 +1,15 @@
 //! The control connection of a back end that has joined: it is in the pool while this lasts, and
 //! is told how many connections to have open, so that a burst finds them.
 
-use std::future::{pending, poll_fn};
-use std::io::{self, IoSlice};
+use std::future::pending;
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use forebay_join::protocol::{FromEdge, FromServer, Lines, PING_SECONDS};
-use forebay_upstream::{NewServer, Owner, Pool, Server, ServerKind, Stream};
+use forebay_stream::Stream;
+use forebay_upstream::{NewServer, Owner, Pool, Server, ServerKind};
 use tokio::time::timeout;
 
 use crate::join_step::Joining;
@@ -240,15 +240,7 @@ impl Demand {
 }
 
 async fn send(stream: &mut Stream, line: &str) -> io::Result<()> {
-    let mut rest = line.as_bytes();
-    let sending = async {
-        while !rest.is_empty() {
-            let written = poll_fn(|cx| stream.poll_write(cx, &[IoSlice::new(rest)])).await?;
-            rest = &rest[written.min(rest.len())..];
-        }
-        Ok(())
-    };
-    timeout(PING, sending).await?
+    timeout(PING, stream.write_all(line.as_bytes())).await?
 }
 
 /// What a pause ended with.
@@ -290,13 +282,7 @@ async fn next(
 /// Waits for something of the back end; given up, nothing is lost.
 async fn receive(stream: &mut Stream, lines: &mut Lines, leaving: &mut bool) -> io::Result<()> {
     let mut buffer = [0; 256];
-    let read = poll_fn(|cx| {
-        if stream.poll_readable(cx)?.is_pending() {
-            return Poll::Pending;
-        }
-        stream.poll_read(cx, &mut buffer)
-    })
-    .await?;
+    let read = stream.read(&mut buffer).await?;
     if read == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }

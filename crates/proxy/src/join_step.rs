@@ -17,7 +17,8 @@ use std::time::Duration;
 use forebay_http::fields::{FieldId, Fields};
 use forebay_http::{RequestHead, bearer};
 use forebay_join::protocol::{self, Role};
-use forebay_upstream::{Pool, Stream};
+use forebay_stream::Stream;
+use forebay_upstream::Pool;
 use parking_lot::Mutex;
 
 use crate::client::Client;

@@ -15,6 +15,7 @@ mod client;
 mod coding;
 mod crowd;
 mod deliver;
+mod entrance;
 mod exchange;
 mod failure;
 mod fetch;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use forebay_config::settings::ListenAddress;
-use forebay_upstream::Stream;
+use forebay_stream::Stream;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 /// A bound socket that listens, not yet part of an event loop.

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use forebay_cgi::fastcgi::{MOST_STDIN_BYTES, write_stdin_head};
 use forebay_http::chunked::{self, ChunkError, Decoder, Event};
 use forebay_http::framing::BodyLength;
-use forebay_upstream::Stream;
+use forebay_stream::Stream;
 
 /// What is still to come of a body.
 #[derive(Debug)]

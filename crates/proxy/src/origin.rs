@@ -14,6 +14,7 @@ use forebay_http::ResponseHead;
 use forebay_http::fields::{FieldId, Fields, each_member};
 use forebay_http::framing::{self, BodyLength};
 use forebay_stats::Counter;
+use forebay_stream::Stream;
 use forebay_upstream::{Connection, FirstAnswer};
 
 use crate::buffer::Buffer;
@@ -373,7 +374,7 @@ impl Origin {
     }
 
     /// Takes the connection out of HTTP, with what was read of it already.
-    pub(crate) fn tunnel(&mut self) -> (&mut forebay_upstream::Stream, &mut Buffer) {
+    pub(crate) fn tunnel(&mut self) -> (&mut Stream, &mut Buffer) {
         (&mut self.connection.stream, &mut self.input)
     }
 }

@@ -227,6 +227,7 @@ impl Request {
     /// Takes what a trusted proxy says of the client, and drops what anybody else says. Of
     /// `Forwarded` and the older fields, either will do: from here on the older ones say it.
     pub(crate) fn heed_forwarding(&mut self, server: &Server, peer: &Peer) {
+        self.secure = peer.is_secure;
         let fields = &mut self.head.fields;
         if !fields.has_any(FORWARDING) {
             return;
@@ -251,8 +252,9 @@ impl Request {
                 }
             }
         }
-        let proto = fields.get(FieldId::XForwardedProto);
-        self.secure = proto.is_some_and(|proto| proto.eq_ignore_ascii_case(b"https"));
+        if let Some(proto) = fields.get(FieldId::XForwardedProto) {
+            self.secure = proto.eq_ignore_ascii_case(b"https");
+        }
     }
 
     /// Where this request's keys lie.

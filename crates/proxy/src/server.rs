@@ -20,7 +20,7 @@ use forebay_cache::purge::BanLine;
 use forebay_config::Settings;
 use forebay_config::settings::ListenAddress;
 use forebay_stats::{Counter, Gauges, Registry};
-use forebay_upstream::{MemberState, Order as ServerOrder, Owner, Pool, Prepared};
+use forebay_upstream::{MemberState, Order as ServerOrder, Owner, Pool};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
@@ -28,7 +28,7 @@ use crate::access::{AccessLog, Tail, TailError, TailFilter};
 use crate::join_step::Joined;
 use crate::listener::{self, Listener};
 use crate::names::{Asked, Resolver};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Files, Snapshot};
 use crate::tier;
 use crate::turn::TURNS;
 use crate::worker::{self, Order, Shared};
@@ -77,7 +77,7 @@ pub enum StartError {
     Listen(ListenAddress, io::Error),
     /// The access log could not be opened.
     AccessLog(io::Error),
-    /// What a pool needs for TLS with its servers could not be read.
+    /// What TLS takes, with clients or with the servers of a pool, could not be read.
     Tls(String),
     /// No directory of the disk tier could be opened.
     Disk(io::Error),
@@ -92,7 +92,7 @@ pub enum ReloadError {
     Listen(ListenAddress, io::Error),
     /// The access log could not be opened.
     AccessLog(io::Error),
-    /// What a pool needs for TLS with its servers could not be read.
+    /// What TLS takes, with clients or with the servers of a pool, could not be read.
     Tls(String),
 }
 
@@ -222,7 +222,7 @@ impl Server {
     /// Binds the addresses and starts the workers. `inherited` sockets take the
     /// place of the addresses of the settings.
     pub fn start(settings: Settings, inherited: Vec<Inherited>) -> Result<Self, StartError> {
-        let prepared = Prepared::read(&settings.pools).map_err(StartError::Tls)?;
+        let files = Files::read(&settings).map_err(StartError::Tls)?;
         let workers = settings.server.workers.max(1);
         let log = AccessLog::start(&settings.log).map_err(StartError::AccessLog)?;
         let from_outside = !inherited.is_empty();
@@ -236,7 +236,7 @@ impl Server {
         let cache = tier::open(&settings, &registry).map_err(StartError::Disk)?;
         let shared = Arc::new(Shared {
             cache,
-            snapshot: ArcSwap::from_pointee(Snapshot::new(settings, prepared, None)),
+            snapshot: ArcSwap::from_pointee(Snapshot::new(settings, files, None)),
             log: ArcSwap::new(log),
             generation: AtomicU64::new(1),
             registry,
@@ -442,14 +442,14 @@ impl Control {
 
     fn reload(&self, settings: Settings) -> Result<Vec<String>, ReloadError> {
         let before = self.shared.snapshot.load_full();
-        let prepared = Prepared::read(&settings.pools).map_err(ReloadError::Tls)?;
+        let files = Files::read(&settings).map_err(ReloadError::Tls)?;
         let new = self
             .bind_new(&settings)
             .map_err(|(address, error)| ReloadError::Listen(address, error))?;
         let log = self
             .reload_log(&settings, &before)
             .map_err(ReloadError::AccessLog)?;
-        let snapshot = Snapshot::new(settings, prepared, Some(&before));
+        let snapshot = Snapshot::new(settings, files, Some(&before));
         self.shared
             .cache
             .budget()

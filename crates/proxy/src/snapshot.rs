@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use forebay_cache::Limits as CacheLimits;
 use forebay_config::Settings;
-use forebay_config::settings::Policy;
+use forebay_config::settings::{ListenAddress, Policy};
 use forebay_http::head::HeadLimits;
 use forebay_upstream::{Pools, Prepared};
 
+use crate::entrance::{Certificates, Entrance};
 use crate::location::Locations;
 
 /// Settings and what follows from them.
@@ -19,6 +20,7 @@ use crate::location::Locations;
 pub(crate) struct Snapshot {
     pub(crate) settings: Settings,
     pub(crate) pools: Pools,
+    certificates: Certificates,
     pub(crate) request_limits: HeadLimits,
     pub(crate) response_limits: HeadLimits,
     pub(crate) cache_limits: CacheLimits,
@@ -41,6 +43,26 @@ pub(crate) struct Snapshot {
     fallback: Option<usize>,
 }
 
+/// What the files of a configuration hold.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    pools: Prepared,
+    certificates: Certificates,
+}
+
+impl Files {
+    /// Reads all of them: whatever may fail does so here. Blocks.
+    ///
+    /// # Errors
+    /// One cannot be read or does not hold what it should; in words for the operator.
+    pub(crate) fn read(settings: &Settings) -> Result<Self, String> {
+        Ok(Self {
+            pools: Prepared::read(&settings.pools)?,
+            certificates: Certificates::read(settings)?,
+        })
+    }
+}
+
 /// A worker's hold on the snapshot in force: its exchanges share it without touching a count
 /// that other workers touch too.
 #[derive(Debug)]
@@ -55,9 +77,9 @@ impl std::ops::Deref for Held {
 }
 
 impl Snapshot {
-    /// `pools` were prepared of the same settings.
-    pub(crate) fn new(settings: Settings, pools: Prepared, previous: Option<&Self>) -> Self {
-        let pools = Pools::new(pools, previous.map(|snapshot| &snapshot.pools));
+    /// `files` were read as the same settings name them.
+    pub(crate) fn new(settings: Settings, files: Files, previous: Option<&Self>) -> Self {
+        let pools = Pools::new(files.pools, previous.map(|snapshot| &snapshot.pools));
         let limits = &settings.limits;
         let mut snapshot = Self {
             request_limits: HeadLimits {
@@ -90,10 +112,19 @@ impl Snapshot {
             suffixes: Vec::new(),
             fallback: None,
             pools,
+            certificates: files.certificates,
             settings,
         };
         snapshot.index_sites();
         snapshot
+    }
+
+    /// How connections at this address begin.
+    pub(crate) fn entrance(&self, configured: &ListenAddress) -> Entrance {
+        Entrance {
+            is_introduced: self.settings.introduced.contains(configured),
+            tls: self.certificates.of(configured),
+        }
     }
 
     fn index_sites(&mut self) {
@@ -209,8 +240,8 @@ mod tests {
             site("deep", &["*.img.shop.example"], Vec::new()),
             site("exact", &["www.shop.example"], vec![rule]),
         ];
-        let pools = Prepared::read(&settings.pools).expect("no files to read");
-        let snapshot = Snapshot::new(settings, pools, None);
+        let files = Files::read(&settings).expect("no files to read");
+        let snapshot = Snapshot::new(settings, files, None);
         let name = |host: &str| {
             snapshot
                 .site(host.as_bytes())

@@ -3,7 +3,7 @@
 use std::io::IoSlice;
 use std::task::{Context, Poll};
 
-use forebay_upstream::Stream;
+use forebay_stream::Stream;
 
 use crate::buffer::Buffer;
 use crate::timers::Timer;

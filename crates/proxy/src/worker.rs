@@ -16,13 +16,15 @@ use forebay_cache::body::Body;
 use forebay_config::settings::ListenAddress;
 use forebay_http::{RequestHead, ResponseHead};
 use forebay_stats::{Counter, Registry, WorkerStats};
-use forebay_upstream::{Local, Stream};
+use forebay_stream::Stream;
+use forebay_upstream::Local;
 use tokio::sync::{Notify, mpsc};
 
 use crate::access::{AccessLog, WorkerLog};
 use crate::buffer::Buffers;
 use crate::cgi::Scripts;
 use crate::coding::Encoders;
+use crate::entrance::Entrance;
 use crate::exchange;
 use crate::files::Absent;
 use crate::join_step::Joined;
@@ -226,7 +228,7 @@ impl Worker {
     }
 
     /// Takes a client connection, unless there are too many.
-    fn accept(self: &Rc<Self>, accepted: Accepted, is_introduced: bool) {
+    fn accept(self: &Rc<Self>, accepted: Accepted, entrance: Entrance) {
         let most = self.snapshot().settings.server.max_connections;
         if self.shared.connections.fetch_add(1, Relaxed) >= most {
             self.shared.connections.fetch_sub(1, Relaxed);
@@ -240,7 +242,7 @@ impl Worker {
         let worker = Rc::clone(self);
         tokio::task::spawn_local(async move {
             let _counted = Counted(Rc::clone(&worker));
-            exchange::serve(&worker, stream, peer, number, is_introduced).await;
+            exchange::serve(&worker, stream, peer, number, entrance).await;
         });
     }
 }
@@ -315,8 +317,8 @@ async fn accept(worker: Rc<Worker>, listener: Listener) {
     loop {
         match listener.accept().await {
             Ok(accepted) => {
-                let is_introduced = worker.snapshot().settings.introduced.contains(&configured);
-                worker.accept(accepted, is_introduced);
+                let entrance = worker.snapshot().entrance(&configured);
+                worker.accept(accepted, entrance);
             }
             Err(error) => {
                 // Usually no file descriptor is left: those that close make room.

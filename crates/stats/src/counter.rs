@@ -53,6 +53,8 @@ counters! {
         "Client connections closed at once because `server.max_connections` was reached.";
     ClientConnectionsRefused, "client_connections_refused", "client_connections_refused", "", "connections",
         "Client connections closed at once because their client had `limits.client_connections` already.";
+    TlsFailed, "tls_failed", "tls_failed", "", "connections",
+        "Client connections at addresses with a `certificate` that could not agree on TLS.";
 
     Requests, "requests", "requests", "", "requests",
         "Requests whose head was read whole and accepted.";

@@ -8,6 +8,6 @@ mod trust;
 
 pub use rustls::pki_types::ServerName;
 pub use rustls::{ClientConfig, ClientConnection, ServerConfig};
-pub use server::server_config;
+pub use server::{ServerFiles, server_config};
 pub use session::Session;
 pub use trust::{Identity, Trust, client_config, system_roots};

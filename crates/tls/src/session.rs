@@ -17,7 +17,7 @@ const MOST_WAITING: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Session {
     connection: Connection,
-    /// Plain bytes are there that were not read yet.
+    /// Plain bytes are there that were not read yet, or their end.
     has_plain: bool,
 }
 
@@ -75,7 +75,7 @@ impl Session {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 read => {
                     let mut reader = self.connection.reader();
-                    self.has_plain = reader.fill_buf().is_ok_and(|rest| !rest.is_empty());
+                    self.has_plain = reader.fill_buf().is_ok();
                     return read;
                 }
             }
@@ -133,7 +133,7 @@ impl Session {
         self.connection.is_handshaking()
     }
 
-    /// Whether plain bytes can be read without the wire.
+    /// Whether plain bytes, or their end, can be read without the wire.
     pub fn has_plain(&self) -> bool {
         self.has_plain
     }
@@ -160,10 +160,16 @@ impl Session {
     fn receive(&mut self, wire: &mut (impl Read + Write)) -> io::Result<()> {
         let read = self.connection.read_tls(wire)?;
         let processed = self.connection.process_new_packets();
-        if let Err(error) = processed {
-            // The peer is told why, if it still listens.
-            let _ = self.flush(wire);
-            return Err(io::Error::new(ErrorKind::InvalidData, error));
+        match processed {
+            // They may come with the last message of the handshake.
+            Ok(state) => {
+                self.has_plain |= state.plaintext_bytes_to_read() > 0 || state.peer_has_closed();
+            }
+            Err(error) => {
+                // The peer is told why, if it still listens.
+                let _ = self.flush(wire);
+                return Err(io::Error::new(ErrorKind::InvalidData, error));
+            }
         }
         if read == 0 && self.connection.is_handshaking() {
             return Err(ErrorKind::UnexpectedEof.into());

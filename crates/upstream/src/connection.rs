@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::pool::Pool;
 use crate::server::{Server, ServerKind};
 use crate::sticky;
-use crate::stream::Stream;
+use forebay_stream::Stream;
 
 /// A connection in use for one exchange. Dropping it closes it, and then frees its place.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use crate::balance::{View, mix};
 use crate::connection::Connection;
 use crate::open::Way;
 use crate::server::{Order, Server, ServerKind};
-use crate::stream::Stream;
+use forebay_stream::Stream;
 
 /// What one worker has for itself: idle connections, chance, and room to think.
 #[derive(Debug)]

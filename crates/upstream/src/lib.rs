@@ -16,7 +16,6 @@ mod members;
 mod open;
 mod outlier;
 mod passive;
-mod plain;
 mod pool;
 mod pools;
 mod queue;
@@ -24,7 +23,6 @@ mod secure;
 mod server;
 mod starved;
 mod sticky;
-mod stream;
 mod watch;
 
 pub use acquire::{Ask, ConnectError, Tried, acquire};
@@ -38,7 +36,6 @@ pub use pool::{CheckPlace, Pool};
 pub use pools::{Pools, Prepared};
 pub use server::{Name, Order, Server, ServerKind};
 pub use starved::FirstAnswer;
-pub use stream::Stream;
 
 /// Milliseconds since the Unix epoch by the system's clock.
 pub(crate) fn unix_ms() -> u64 {

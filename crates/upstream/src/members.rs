@@ -10,7 +10,7 @@ use crate::balance::{Ring, round_robin};
 use crate::idle::Local;
 use crate::pool::{Core, Pool};
 use crate::server::{Order, Server, ServerKind};
-use crate::stream::Stream;
+use forebay_stream::Stream;
 
 /// A pool's servers. It never changes; a new one takes its place.
 #[derive(Debug, Default)]

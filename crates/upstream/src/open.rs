@@ -16,7 +16,7 @@ use crate::acquire::ConnectError;
 use crate::pool::Pool;
 use crate::secure::{Secure, number};
 use crate::server::{Server, ServerKind};
-use crate::stream::Stream;
+use forebay_stream::Stream;
 
 /// How connections of a pool come about, as a number made of the settings that say it. One of
 /// another number was opened before a reload that changed them.

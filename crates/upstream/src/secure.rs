@@ -9,7 +9,7 @@ use std::sync::Arc;
 use forebay_config::settings::OriginTls;
 use forebay_tls::{ClientConfig, Identity, ServerName, Session, Trust, client_config};
 
-use crate::stream::Stream;
+use forebay_stream::Stream;
 
 /// How connections of a pool are encrypted.
 #[derive(Debug)]

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forebay_config::settings::{Pool as PoolSettings, ProxyProtocol};
+use forebay_stream::Stream;
 use forebay_upstream::{
-    ConnectError, Local, NewServer, Owner, Pool, Server, ServerKind, Stream, Tried, acquire,
+    ConnectError, Local, NewServer, Owner, Pool, Server, ServerKind, Tried, acquire,
 };
 use harness::*;
 

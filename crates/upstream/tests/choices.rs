@@ -9,9 +9,10 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use forebay_config::settings::{Balance, Pool as PoolSettings, PoolServer, ServerAddress, Sticky};
+use forebay_stream::Stream;
 use forebay_upstream::{
     Ask, ConnectError, Connection, Local, NewServer, Order, Owner, ServerFailure, ServerKind,
-    Stream, Tried, acquire,
+    Tried, acquire,
 };
 use harness::*;
 

@@ -13,8 +13,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::Poll;
 use std::time::Duration;
 
+use forebay_stream::Stream;
 use forebay_tls::{Session, Trust, client_config};
-use forebay_upstream::Stream;
 use harness::worker;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};

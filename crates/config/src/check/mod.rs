@@ -2,6 +2,7 @@
 //! differ, and what follows from what was left out.
 
 mod pool;
+mod server_tls;
 mod service;
 mod session;
 
@@ -30,6 +31,7 @@ pub(crate) fn settings(draft: Draft, partial: bool, out: &mut Vec<Diagnostic>) -
     let apps = pool::apps(&draft, out);
     let pools = pool::pools(&draft, out);
     let sessions = session::sessions(&draft, out);
+    let secured = server_tls::listeners(&draft, out);
     let sites = service::sites(&draft, &pools, partial, out);
     Settings {
         server: draft.server,
@@ -39,6 +41,7 @@ pub(crate) fn settings(draft: Draft, partial: bool, out: &mut Vec<Diagnostic>) -
             .map(|listen| listen.value)
             .collect(),
         introduced: draft.introduced,
+        secured,
         socket_modes: draft.socket_modes,
         admin: admin(draft.admin, out),
         purge: draft.purge,

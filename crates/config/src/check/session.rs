@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::server_tls;
 use crate::diagnostic::Diagnostic;
 use crate::draft::{Draft, SessionDraft, Spanned};
 use crate::read::no_socket;
-use crate::settings::{Durability, Full, ListenAddress, Session, SessionTls};
+use crate::settings::{Durability, Full, ListenAddress, ServerTls, Session};
 use crate::units::show_size;
 
 /// All stores.
@@ -89,35 +90,9 @@ fn session(name: &Spanned<String>, own: &SessionDraft, out: &mut Vec<Diagnostic>
     session
 }
 
-/// A certificate is nothing without its key, and the other way round.
-fn tls(
-    name: &Spanned<String>,
-    own: &SessionDraft,
-    out: &mut Vec<Diagnostic>,
-) -> Option<SessionTls> {
+fn tls(name: &Spanned<String>, own: &SessionDraft, out: &mut Vec<Diagnostic>) -> Option<ServerTls> {
+    let place = format!("[session.{}]", name.value);
     let is_unix = |one: &Spanned<_>| matches!(one.value, ListenAddress::Unix(_));
-    if let (Some(certificate), true) = (&own.certificate, !own.addresses.is_empty())
-        && own.addresses.iter().all(is_unix)
-    {
-        let message = format!("[session.{}]: a Unix socket does not speak TLS", name.value);
-        let expected = "no certificate, or a TCP address too";
-        out.push(Diagnostic::error(certificate.span.clone(), message).expected(expected));
-    }
-    let path = |given: &Option<Spanned<PathBuf>>| given.as_ref().map(|path| path.value.clone());
-    if let (Some(certificate), Some(key)) = (path(&own.certificate), path(&own.key)) {
-        return Some(SessionTls {
-            certificate,
-            key,
-            client_ca: path(&own.client_ca),
-        });
-    }
-    let alone = [&own.certificate, &own.key, &own.client_ca];
-    if let Some(alone) = alone.into_iter().flatten().next() {
-        let message = format!(
-            "[session.{}]: TLS takes both `certificate` and `key`",
-            name.value
-        );
-        out.push(Diagnostic::error(alone.span.clone(), message).expected("both"));
-    }
-    None
+    let reached = !own.addresses.is_empty() && own.addresses.iter().all(is_unix);
+    server_tls::check(&place, &own.tls, reached, out)
 }

@@ -49,6 +49,15 @@ pub(crate) struct ListenDraft {
     pub(crate) address: Option<Spanned<ListenAddress>>,
     pub(crate) proxy_protocol: bool,
     pub(crate) socket_mode: u32,
+    pub(crate) tls: ServerTlsDraft,
+}
+
+/// What clients are shown, and what they must show.
+#[derive(Debug, Default)]
+pub(crate) struct ServerTlsDraft {
+    pub(crate) certificate: Option<Spanned<PathBuf>>,
+    pub(crate) key: Option<Spanned<PathBuf>>,
+    pub(crate) client_ca: Option<Spanned<PathBuf>>,
 }
 
 impl Default for ListenDraft {
@@ -57,6 +66,7 @@ impl Default for ListenDraft {
             address: None,
             proxy_protocol: false,
             socket_mode: SOCKET_MODE,
+            tls: ServerTlsDraft::default(),
         }
     }
 }
@@ -81,9 +91,7 @@ pub(crate) struct SessionDraft {
     pub(crate) durability: Option<Durability>,
     pub(crate) full: Option<Full>,
     pub(crate) user: Option<Spanned<String>>,
-    pub(crate) certificate: Option<Spanned<PathBuf>>,
-    pub(crate) key: Option<Spanned<PathBuf>>,
-    pub(crate) client_ca: Option<Spanned<PathBuf>>,
+    pub(crate) tls: ServerTlsDraft,
 }
 
 /// `[cache.disk]`
@@ -125,6 +133,7 @@ pub(crate) struct Draft {
     pub(crate) server: Server,
     pub(crate) listen: Vec<Spanned<ListenAddress>>,
     pub(crate) introduced: Vec<ListenAddress>,
+    pub(crate) secured: Vec<(Spanned<ListenAddress>, ServerTlsDraft)>,
     pub(crate) socket_modes: BTreeMap<PathBuf, u32>,
     pub(crate) admin: AdminDraft,
     pub(crate) purge: Purge,

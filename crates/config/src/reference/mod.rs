@@ -13,6 +13,7 @@ mod pool_parts;
 mod rules;
 mod rules_parts;
 mod server;
+mod server_tls;
 mod service;
 mod session;
 mod setting;

@@ -8,6 +8,7 @@ use crate::settings::{Forwarded, ListenAddress, Log, Server};
 use crate::words;
 
 use super::disk::{TOKEN, absolute};
+use super::server_tls::pem;
 use super::setting::Setting;
 use super::value::each_bare;
 use super::{DAY, saturate};
@@ -138,6 +139,30 @@ pub(crate) static LISTEN: &[Setting<ListenDraft>] = &[
         "\"0666\"",
         "\"0660\"",
         "The permissions of the file of a Unix socket, in octal digits: who may write to it may connect. One that systemd passes keeps those it has.",
+    ),
+    pem!(
+        ListenDraft,
+        "listen",
+        certificate,
+        "none: no TLS",
+        "\"/etc/forebay/shop.pem\"",
+        "The certificate, followed by those that signed it: connections are then encrypted, of clients as of back ends that join. A reload reads it anew."
+    ),
+    pem!(
+        ListenDraft,
+        "listen",
+        key,
+        "none",
+        "\"/etc/forebay/shop.key\"",
+        "The certificate's key."
+    ),
+    pem!(
+        ListenDraft,
+        "listen",
+        client_ca,
+        "none: clients need no certificate",
+        "\"/etc/forebay/clients.pem\"",
+        "Authorities of which each client must have a certificate: for an address that is for back ends that join, or for proxies in front, alone."
     ),
 ];
 

@@ -9,11 +9,11 @@ use crate::words;
 
 use super::disk::absolute;
 use super::nested;
+use super::server_tls::pem;
 use super::setting::Setting;
 use super::{DAY, saturate};
 
 const MIB: u64 = 1 << 20;
-const PEM: &str = "the absolute path of a PEM file";
 
 /// A row of `[session.NAME]` that is one field of `Session`.
 macro_rules! session {
@@ -23,20 +23,6 @@ macro_rules! session {
             $set;
         })
         .between($min, $max)
-        .row("session", $default, $example, $doc)
-    };
-}
-
-/// A row of `[session.NAME]` that is the path of a file.
-macro_rules! pem {
-    ($name:ident, $default:literal, $example:literal, $doc:literal) => {
-        Setting::text(stringify!($name), PEM, |draft: &mut SessionDraft, text| {
-            draft.$name = Some(Spanned {
-                value: PathBuf::from(absolute(&text.value)?),
-                span: text.span,
-            });
-            Ok(())
-        })
         .row("session", $default, $example, $doc)
     };
 }
@@ -108,7 +94,7 @@ pub(crate) static SESSION: &[Setting<SessionDraft>] = &[
         Ok(())
     })
     .row("session", "any", "\"shop\"", "The user's name that goes with `token`."),
-    pem!(certificate, "none: no TLS", "\"/etc/forebay/session.pem\"", "The certificate, followed by those that signed it; connections over TCP are then encrypted. A Unix socket never speaks TLS."),
-    pem!(key, "none", "\"/etc/forebay/session.key\"", "The certificate's key."),
-    pem!(client_ca, "none: clients need no certificate", "\"/etc/forebay/clients.pem\"", "Authorities of which each client over TCP must have a certificate."),
+    pem!(SessionDraft, "session", certificate, "none: no TLS", "\"/etc/forebay/session.pem\"", "The certificate, followed by those that signed it; connections over TCP are then encrypted. A Unix socket never speaks TLS."),
+    pem!(SessionDraft, "session", key, "none", "\"/etc/forebay/session.key\"", "The certificate's key."),
+    pem!(SessionDraft, "session", client_ca, "none: clients need no certificate", "\"/etc/forebay/clients.pem\"", "Authorities of which each client over TCP must have a certificate."),
 ];

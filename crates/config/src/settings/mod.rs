@@ -23,7 +23,7 @@ pub use service::{
     BasicAuth, Cgi, Coding, Compress, Cors, Files, HeaderEdits, Maintenance, PathRule, Priority,
     Rate, Redirect, Respond, Rewrite, Service, Site, Symlinks, When,
 };
-pub use session::{Durability, Full, Session, SessionTls};
+pub use session::{Durability, Full, Session};
 
 /// The whole configuration.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +34,8 @@ pub struct Settings {
     pub listen: Vec<ListenAddress>,
     /// Those of them whose connections begin with a header of the PROXY protocol.
     pub introduced: Vec<ListenAddress>,
+    /// Those of them whose connections are encrypted.
+    pub secured: Vec<(ListenAddress, ServerTls)>,
     /// The permissions of the Unix sockets among them that have others than usual.
     pub socket_modes: BTreeMap<PathBuf, u32>,
     /// `[admin]`
@@ -60,6 +62,17 @@ pub struct Settings {
 
 /// The permissions of a Unix socket of `[[listen]]` for which none were written: everybody's.
 pub(crate) const SOCKET_MODE: u32 = 0o666;
+
+/// A certificate that clients are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerTls {
+    /// The PEM file of the certificate, followed by those that signed it.
+    pub certificate: PathBuf,
+    /// The PEM file of its key.
+    pub key: PathBuf,
+    /// Authorities of which clients must have a certificate.
+    pub client_ca: Option<PathBuf>,
+}
 
 /// Where clients, or a server of a pool, are reached.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

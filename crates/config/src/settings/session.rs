@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::ListenAddress;
+use super::{ListenAddress, ServerTls};
 
 /// One store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,18 +37,7 @@ pub struct Session {
     /// What clients must show.
     pub token: Option<String>,
     /// Connections are encrypted.
-    pub tls: Option<SessionTls>,
-}
-
-/// A store's certificate.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionTls {
-    /// The PEM file of the certificate, followed by those that signed it.
-    pub certificate: PathBuf,
-    /// The PEM file of its key.
-    pub key: PathBuf,
-    /// Authorities of which clients must have a certificate.
-    pub client_ca: Option<PathBuf>,
+    pub tls: Option<ServerTls>,
 }
 
 /// `session.durability`

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use forebay_config::Settings;
-use forebay_config::settings::{App, LogTarget, Pool, Service, Session, Site};
+use forebay_config::settings::{App, ListenAddress, LogTarget, Pool, Service, Session, Site};
 
 use crate::cli::CheckArgs;
 use crate::configuration;
@@ -33,7 +33,7 @@ fn summary(settings: &Settings) -> String {
         settings
             .listen
             .iter()
-            .map(|address| format!("listens on {address}")),
+            .map(|address| describe_listener(address, settings)),
     );
     lines.extend(
         settings
@@ -69,6 +69,11 @@ fn summary(settings: &Settings) -> String {
     lines.extend(describe_log("accesses", &settings.log.access));
     lines.extend(describe_log("errors", &settings.log.error));
     lines.iter().map(|line| format!("  {line}\n")).collect()
+}
+
+fn describe_listener(address: &ListenAddress, settings: &Settings) -> String {
+    let tls = settings.secured.iter().any(|(own, _)| own == address);
+    format!("listens on {address}{}", if tls { ", TLS" } else { "" })
 }
 
 fn describe_site(site: &Site, settings: &Settings) -> String {

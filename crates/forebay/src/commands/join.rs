@@ -1,9 +1,10 @@
 //! `forebay join`: the server beside us becomes a back end of an edge, by dialing in.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use forebay_config::Settings;
-use forebay_join::{Join, protocol};
+use forebay_join::{EdgeAddress, Join, protocol};
+use forebay_tls::{ClientConfig, client_config};
 use tokio::sync::watch;
 
 use crate::cli::JoinArgs;
@@ -20,6 +21,7 @@ use crate::signals::{self, Event};
 pub(crate) fn join(args: &JoinArgs) -> Outcome {
     let join = Join {
         edges: args.edges.clone(),
+        tls: tls(args)?,
         pool: args.pool.clone(),
         token: args.token.clone(),
         name: args.name.clone().unwrap_or_else(|| own_name(args)),
@@ -45,6 +47,22 @@ pub(crate) fn join(args: &JoinArgs) -> Outcome {
     let leave = leave_on_signal()?;
     tracing::info!("joining as {:?} with {}", join.name, join.local);
     forebay_join::run(join, leave).map_err(Failure::message)
+}
+
+/// How edges with TLS are spoken to.
+fn tls(args: &JoinArgs) -> Result<Option<Arc<ClientConfig>>, Failure> {
+    if !args.edges.iter().any(EdgeAddress::has_tls) {
+        return match args.trust.is_given() {
+            false => Ok(None),
+            true => Err(Failure::Usage(
+                "forebay: --ca, --cert and --insecure are for edges with TLS: write https://HOST[:PORT]"
+                    .into(),
+            )),
+        };
+    }
+    let pem = args.trust.read()?;
+    let config = client_config(pem.trust(), pem.identity(), &[b"http/1.1"]);
+    config.map(Some).map_err(Failure::Message)
 }
 
 /// True after the first signal to stop; a second one ends the process.

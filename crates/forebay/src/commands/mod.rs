@@ -18,3 +18,4 @@ pub(crate) mod session;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod top;
+pub(crate) mod trust;

@@ -77,7 +77,7 @@ fn commands_and_large_values_go_over_tls() {
         key: &key,
     };
     let store = Store::new();
-    let tls = Some(Tls::new(server_config(identity, None).unwrap()));
+    let tls = Some(Tls::new(server_config(identity, None, &[]).unwrap()));
     let server = serve(
         1,
         vec![Listen {
@@ -112,7 +112,9 @@ fn without_tls_and_without_a_certificate_nobody_is_served() {
         key: &key,
     };
     let store = Store::new();
-    let tls = Some(Tls::new(server_config(identity, Some(&chain)).unwrap()));
+    let tls = Some(Tls::new(
+        server_config(identity, Some(&chain), &[]).unwrap(),
+    ));
     let server = serve(
         1,
         vec![Listen {
@@ -139,7 +141,7 @@ fn a_peer_that_never_shakes_hands_is_closed() {
         chain: &chain,
         key: &key,
     };
-    let tls = Some(Tls::new(server_config(identity, None).unwrap()));
+    let tls = Some(Tls::new(server_config(identity, None, &[]).unwrap()));
     let stalled_timeout = std::time::Duration::from_millis(1);
     let server = serve(
         1,
@@ -158,8 +160,9 @@ fn a_peer_that_never_shakes_hands_is_closed() {
 fn a_new_certificate_is_for_new_connections_and_leaves_the_others_alone() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let [old, new] = folders.each_ref().map(|folder| certificate(folder.path()));
-    let config =
-        |(chain, key): &(Vec<u8>, Vec<u8>)| server_config(Identity { chain, key }, None).unwrap();
+    let config = |(chain, key): &(Vec<u8>, Vec<u8>)| {
+        server_config(Identity { chain, key }, None, &[]).unwrap()
+    };
     let tls = Tls::new(config(&old));
     let server = serve(
         1,

@@ -8,6 +8,8 @@ use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use forebay_config::parse_duration;
 use forebay_session_client::{Address, SavePath};
 
+use crate::commands::trust::TrustArgs;
+
 pub(crate) const LONG: &str = "\
 Speaks to a running session store in memcached's protocol: to one of Forebay's, or to a memcached (1.6 or \
 later).\n\n\
@@ -71,18 +73,8 @@ pub(crate) struct StoreArgs {
     /// Its address speaks TLS [default: as the file says]
     #[arg(long, global = true)]
     pub(crate) tls: bool,
-    /// With TLS: trust the certificates of this PEM file instead of the system's
-    #[arg(long, global = true, value_name = "FILE", conflicts_with = "insecure")]
-    pub(crate) ca: Option<PathBuf>,
-    /// With TLS: the PEM file of the certificate to show, for a store with a `client_ca`
-    #[arg(long, global = true, value_name = "FILE", requires = "cert_key")]
-    pub(crate) cert: Option<PathBuf>,
-    /// With TLS: the PEM file of that certificate's key
-    #[arg(long = "key", global = true, value_name = "FILE", requires = "cert")]
-    pub(crate) cert_key: Option<PathBuf>,
-    /// With TLS: trust anyone
-    #[arg(long, global = true)]
-    pub(crate) insecure: bool,
+    #[command(flatten)]
+    pub(crate) trust: TrustArgs,
     /// For each wait for an answer
     #[arg(long, global = true, value_name = "TIME", default_value = "1m", value_parser = parse_duration)]
     pub(crate) timeout: Duration,

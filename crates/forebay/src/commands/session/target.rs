@@ -1,10 +1,10 @@
 //! Which store a command talks to, from its options and the configuration file.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use forebay_config::settings::{ListenAddress, Session};
-use forebay_session_client::{Address, Identity, Login, Target, Tls, Trust};
+use forebay_session_client::{Address, Login, Target, Tls};
 
 use super::args::StoreArgs;
 use crate::configuration;
@@ -46,21 +46,8 @@ pub(super) fn of(args: &StoreArgs) -> Result<Target, Failure> {
 }
 
 fn tls(address: &Address, args: &StoreArgs) -> Result<Tls, Failure> {
-    let read = |path: &PathBuf| {
-        let failed = |error| Failure::message(format_args!("{}: {error}", path.display()));
-        std::fs::read(path).map_err(failed)
-    };
-    let [ca, cert, key] =
-        [&args.ca, &args.cert, &args.cert_key].map(|file| file.as_ref().map(read));
-    let pem = ca.transpose()?;
-    let own = cert.transpose()?.zip(key.transpose()?);
-    let own = own.as_ref().map(|(chain, key)| Identity { chain, key });
-    let trust = match &pem {
-        Some(pem) => Trust::These(pem),
-        None if args.insecure => Trust::Anyone,
-        None => Trust::System,
-    };
-    Tls::new(address, trust, own).map_err(Failure::Message)
+    let pem = args.trust.read()?;
+    Tls::new(address, pem.trust(), pem.identity()).map_err(Failure::Message)
 }
 
 /// What a file says of the store.

@@ -1,5 +1,6 @@
 //! A byte stream to a client or a server: a socket as it is, or TLS on it.
 
+use std::future::poll_fn;
 use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::BorrowedFd;
 use std::task::{Context, Poll};
@@ -45,7 +46,7 @@ impl Stream {
     /// `InvalidData` for what TLS refuses, else what the socket says.
     pub async fn secure(mut self, mut session: Box<Session>) -> io::Result<Self> {
         let plain = &mut self.plain;
-        std::future::poll_fn(|cx| polled(session.handshake(&mut Wire { plain, cx }))).await?;
+        poll_fn(|cx| polled(session.handshake(&mut Wire { plain, cx }))).await?;
         self.tls = Some(session);
         Ok(self)
     }
@@ -63,7 +64,8 @@ impl Stream {
 
     /// Asks the system whether an idle connection has ended, or brought what nobody asked for.
     pub fn is_at_end_or_ahead(&self) -> bool {
-        self.plain.is_at_end_or_ahead()
+        let session = self.tls.as_ref();
+        session.is_some_and(|session| session.has_plain()) || self.plain.is_at_end_or_ahead()
     }
 
     /// The TCP connection, where it is one.
@@ -155,6 +157,34 @@ impl Stream {
         polled(session.write(&mut Wire { plain, cx }, &slices))
     }
 
+    /// Reads into `buffer`; 0 is the end of the stream. Given up, nothing is lost.
+    ///
+    /// # Errors
+    /// What the socket says; `UnexpectedEof` where TLS ended without saying so.
+    pub async fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        poll_fn(|cx| self.poll_read(cx, buffer)).await
+    }
+
+    /// Writes all of `bytes`, and returns when the socket has taken them.
+    ///
+    /// # Errors
+    /// What the socket says.
+    pub async fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let written = poll_fn(|cx| self.poll_write(cx, &[IoSlice::new(bytes)])).await?;
+            bytes = &bytes[written.min(bytes.len())..];
+        }
+        poll_fn(|cx| self.poll_flush(cx)).await
+    }
+
+    /// Ends the writing direction, and returns when everything before has left.
+    ///
+    /// # Errors
+    /// What the socket says.
+    pub async fn shut_down(&mut self) -> io::Result<()> {
+        poll_fn(|cx| self.poll_shutdown(cx)).await
+    }
+
     /// Ends the writing direction.
     pub fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let plain = &mut self.plain;
@@ -175,7 +205,9 @@ impl Stream {
         match &mut self.tls {
             None => plain.has_news(),
             // A ticket for a later session is no news.
-            Some(session) => plain.has_news() && !session.is_quiet(&mut Untimed(plain)),
+            Some(session) => {
+                session.has_plain() || (plain.has_news() && !session.is_quiet(&mut Untimed(plain)))
+            }
         }
     }
 }

@@ -48,6 +48,23 @@ impl SessionClient {
         }
     }
 
+    /// Reads so many bytes, of a protocol without lines.
+    ///
+    /// # Panics
+    /// When the connection ends before.
+    #[track_caller]
+    pub fn read_bytes(&mut self, count: usize) -> Vec<u8> {
+        let mut bytes = std::mem::take(&mut self.input);
+        while bytes.len() < count {
+            let mut piece = [0; 4096];
+            let read = (&self.stream).read(&mut piece).unwrap();
+            assert!(read > 0, "the connection ended behind {bytes:?}");
+            bytes.extend_from_slice(&piece[..read]);
+        }
+        self.input = bytes.split_off(count);
+        bytes
+    }
+
     /// Sends a command of one line and reads the one line of its answer.
     #[track_caller]
     pub fn ask(&mut self, line: &str) -> String {

@@ -39,8 +39,8 @@ impl Engine for Still {
         Done::Ready(Commit::default())
     }
 
-    fn flush(&self, _at_s: u32, _now_s: u32) -> Commit {
-        Commit::default()
+    fn flush(&self, _at_s: u32, _now_s: u32) -> Result<Commit, &'static str> {
+        Ok(Commit::default())
     }
 
     fn scan(

@@ -213,12 +213,6 @@ pub struct Ticket(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Commit(pub u64);
 
-impl Commit {
-    /// That of a write that was not carried out: it never comes about. Who asked for it is
-    /// disconnected without an answer, also where none was wanted.
-    pub const REFUSED: Self = Self(u64::MAX);
-}
-
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
@@ -273,7 +267,10 @@ pub trait Engine {
 
     /// From `at_s` on (unix seconds, perhaps to come) everything that was written before is gone;
     /// a later call takes the place of one that is still to come.
-    fn flush(&self, at_s: u32, now_s: u32) -> Commit;
+    ///
+    /// # Errors
+    /// It could not be kept, and nothing is gone; in words for the client.
+    fn flush(&self, at_s: u32, now_s: u32) -> Result<Commit, &'static str>;
 
     /// Shows about `most` items from a cursor on, without their values but with the values'
     /// lengths, and says where to go on; `None`: that was the last. An item that stays is seen at

@@ -134,9 +134,13 @@ impl<E: Engine> Run<'_, E> {
     }
 
     /// Everything written before `at_s` goes.
-    pub(crate) fn flush(&mut self, at_s: u32) {
+    ///
+    /// # Errors
+    /// As the engine has them.
+    pub(crate) fn flush(&mut self, at_s: u32) -> Result<(), &'static str> {
         self.counts.cmd_flush += 1;
-        let commit = self.engine.flush(at_s, self.now_s);
+        let commit = self.engine.flush(at_s, self.now_s)?;
         self.commit = self.commit.max(commit);
+        Ok(())
     }
 }

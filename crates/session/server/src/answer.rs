@@ -32,7 +32,7 @@ impl<B: Backend> Worker<B> {
         match self.progress(client, commit) {
             // Also where nobody is told: it is to be durable all the same.
             Progress::Pending => self.await_commit(id, client, start, commit),
-            _ if start == end && commit != Commit::REFUSED => {}
+            _ if start == end => {}
             Progress::Durable => {
                 self.answers.push(Answer { id, start, end });
                 client.in_round = true;

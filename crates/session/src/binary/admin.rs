@@ -23,9 +23,10 @@ pub(super) fn step<E: Engine>(
                 0 => run.now_s,
                 delay => expiry::absolute(delay.into(), run.now_s),
             };
-            run.flush(at_s);
-            if !quiet {
-                frame.done(run.out, &[], 0);
+            match run.flush(at_s) {
+                Ok(()) if quiet => {}
+                Ok(()) => frame.done(run.out, &[], 0),
+                Err(_) => frame.refuse(run.out, Status::Failed),
             }
         }
         0x0a => frame.done(run.out, &[], 0),

@@ -2,7 +2,7 @@
 //! memcached has for tuning it, which is answered as if it were done.
 
 use super::line::{Line, Tokens};
-use super::{BAD_FORMAT, ERROR, reply};
+use super::{BAD_FORMAT, ERROR, failed, reply};
 use crate::engine::{Cursor, Engine, Item};
 use crate::run::{Run, Step, Stop};
 use crate::{expiry, number, stats};
@@ -52,8 +52,10 @@ fn flush<E: Engine>(run: &mut Run<'_, E>, tokens: &Tokens<'_>) {
         ..=0 => run.now_s,
         delay => expiry::absolute(delay.into(), run.now_s),
     };
-    run.flush(at_s);
-    reply(run, quiet, b"OK\r\n");
+    match run.flush(at_s) {
+        Ok(()) => reply(run, quiet, b"OK\r\n"),
+        Err(words) => failed(run.out, words),
+    }
 }
 
 fn statistics<E: Engine>(run: &mut Run<'_, E>, tokens: &Tokens<'_>) {

@@ -215,10 +215,7 @@ fn whole_store<E: Engine>(
             true
         }
         b"iterinit" => sized(&mut arguments).is_ok_and(|key| store::seek(run, key)),
-        b"vanish" => {
-            run.flush(run.now_s);
-            true
-        }
+        b"vanish" => run.flush(run.now_s).is_ok(),
         b"sync" => {
             run.commit = run.commit.max(run.engine.sync());
             true

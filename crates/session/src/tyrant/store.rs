@@ -147,8 +147,11 @@ pub(super) fn sync<E: Engine>(run: &mut Run<'_, E>) {
 }
 
 pub(super) fn vanish<E: Engine>(run: &mut Run<'_, E>) {
-    run.flush(run.now_s);
-    run.say(&[DONE]);
+    let done = match run.flush(run.now_s) {
+        Ok(()) => DONE,
+        Err(_) => NOT_DONE,
+    };
+    run.say(&[done]);
 }
 
 /// Reads past a text of a given length.

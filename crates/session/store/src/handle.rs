@@ -13,6 +13,9 @@ use crate::convert::{change, seen};
 use crate::fetch::{Fetched, Outcome};
 use crate::store::Store;
 
+/// Why nothing is written while the disk takes nothing.
+const CANNOT_KEEP: &str = "the log cannot be written: the disk is full or failing";
+
 /// What one thread speaks to.
 pub struct Handle {
     store: Arc<Store>,
@@ -195,10 +198,7 @@ impl Handle {
                 self.store.wait_for_room(ticket, &self.calls);
                 Some(Done::Pending(ticket))
             }
-            wal::State::Failing => Some(failed(
-                answer,
-                "the log cannot be written: the disk is full or failing",
-            )),
+            wal::State::Failing => Some(failed(answer, CANNOT_KEEP)),
         }
     }
 }
@@ -220,13 +220,12 @@ impl Engine for Handle {
         self.store.table.prefetch(keys);
     }
 
-    fn flush(&self, at_s: u32, now_s: u32) -> Commit {
-        // It may be remembered as little as any other write, and there is no answer but this one.
+    fn flush(&self, at_s: u32, now_s: u32) -> Result<Commit, &'static str> {
         if self.store.is_failing() {
-            return Commit::REFUSED;
+            return Err(CANNOT_KEEP);
         }
         self.store.clear(at_s, now_s);
-        self.store.commit()
+        Ok(self.store.commit())
     }
 
     fn scan(

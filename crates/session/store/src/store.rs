@@ -317,7 +317,6 @@ impl Backend for Store {
         };
         let wal = &disk.log.wal;
         match wal.state() {
-            _ if commit == Commit::REFUSED => Progress::Failed,
             // Where less is promised, only who asks for a sync has a commit to wait for.
             _ if wal.synced().0 >= commit.0 => Progress::Durable,
             wal::State::Failing => Progress::Failed,
@@ -328,7 +327,6 @@ impl Backend for Store {
     fn push(&self, commit: Commit) {
         match &self.disk {
             Some(disk) if disk.durability == Durability::Always => disk.log.wal.push(),
-            Some(_) if commit == Commit::REFUSED => {}
             Some(disk) => disk.log.wal.ask(Position(commit.0)),
             None => {}
         }

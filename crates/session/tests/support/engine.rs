@@ -196,11 +196,11 @@ impl Engine for Plain {
         self.lock().hints.push(keys);
     }
 
-    fn flush(&self, at_s: u32, now_s: u32) -> Commit {
+    fn flush(&self, at_s: u32, now_s: u32) -> Result<Commit, &'static str> {
         let mut inner = self.lock();
         inner.flush_at_s = at_s.max(1);
         inner.settle(now_s);
-        Commit(inner.cas)
+        Ok(Commit(inner.cas))
     }
 
     fn scan(

@@ -181,9 +181,9 @@ impl Engine for Thread {
         Done::Ready(Commit(progress.len() as u64))
     }
 
-    fn flush(&self, at_s: u32, now_s: u32) -> Commit {
-        self.plain.flush(at_s, now_s);
-        Commit::default()
+    fn flush(&self, at_s: u32, now_s: u32) -> Result<Commit, &'static str> {
+        self.plain.flush(at_s, now_s)?;
+        Ok(Commit::default())
     }
 
     fn scan(

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use forebay_tests::app::until;
 use forebay_tests::site::{self_signed, signed_client};
 use forebay_tests::{Address, Forebay, Origin, program, reply};
 use rustix::process::{Pid, Signal, kill_process};
@@ -174,6 +175,22 @@ fn who_does_not_speak_tls_is_not_served() {
         .forebay
         .wait_for_metric("forebay_tls_failed_total", 2.0);
     assert_eq!(origin.count(), 0);
+}
+
+#[test]
+fn a_client_that_only_begins_takes_a_place_of_its_own() {
+    let origin = told();
+    let secure = Secure::before(&origin, "[limits]\nclient_connections = 1\n");
+    let silent = TcpStream::connect(("127.0.0.1", secure.port())).unwrap();
+    let refused = "forebay_client_connections_refused_total";
+    until("it is counted", || {
+        !secure.curl(&[], &["/"]).status.success()
+    });
+    assert!(secure.forebay.metric(refused) >= Some(1.0));
+    drop(silent);
+    until("its place is free", || {
+        secure.curl(&[], &["/"]).status.success()
+    });
 }
 
 #[test]

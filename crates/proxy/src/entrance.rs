@@ -10,6 +10,8 @@ use forebay_stats::Counter;
 use forebay_stream::Stream;
 use forebay_tls::{ServerConfig, ServerFiles, Session};
 
+use crate::crowd::Counted;
+use crate::forward::Peer;
 use crate::worker::Worker;
 
 /// What is spoken behind TLS (ALPN, RFC 7301): a client that offers only others is told so.
@@ -55,12 +57,15 @@ pub(crate) struct Entrance {
 }
 
 /// Encrypts a client's connection. `None`: it could not be agreed on in the time that a request's
-/// head may take, and the connection is of no use.
+/// head may take, or the client has as many connections as it may; this one is of no use.
 pub(crate) async fn secure(
     worker: &Rc<Worker>,
     stream: Stream,
+    peer: &Peer,
     config: Arc<ServerConfig>,
 ) -> Option<Stream> {
+    // Until it is counted as one of HTTP: those that only begin are limited too.
+    let _counted = Counted::of(worker, peer)?;
     let patience = worker.snapshot().settings.timeouts.request_head;
     let agreeing = async { stream.secure(Box::new(Session::server(config)?)).await };
     let agreed = worker.timers.timer().within(patience, agreeing).await;

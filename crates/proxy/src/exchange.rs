@@ -153,18 +153,17 @@ pub(crate) async fn serve(
     number: u64,
     entrance: Entrance,
 ) {
-    let is_secure = entrance.tls.is_some();
+    let peer = Peer {
+        is_secure: entrance.tls.is_some(),
+        ..Peer::new(peer)
+    };
     let stream = match entrance.tls {
         None => stream,
         // Apart: a connection without it is not to hold room for it.
-        Some(config) => match Box::pin(entrance::secure(worker, stream, config)).await {
+        Some(config) => match Box::pin(entrance::secure(worker, stream, &peer, config)).await {
             Some(stream) => stream,
             None => return,
         },
-    };
-    let peer = Peer {
-        is_secure,
-        ..Peer::new(peer)
     };
     let mut client = H1::new(worker, stream, peer, number);
     if entrance.is_introduced && !client.receive_preface(&worker.snapshot()).await {

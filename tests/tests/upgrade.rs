@@ -128,3 +128,88 @@ fn idle_tunnel_is_closed_after_its_timeout() {
     client.expect_close();
     closed.wait();
 }
+
+/// An origin whose every connection becomes a WebSocket, with one early hint before.
+fn websocket() -> Origin {
+    Origin::raw(|connection| {
+        if connection.request_head().is_err() {
+            return;
+        }
+        connection.send(
+            "HTTP/1.1 103 Early Hints\r\nServer: hints\r\n\r\n\
+             HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade, keep-alive\r\n\
+             Upgrade: websocket\r\nSec-WebSocket-Accept: x\r\nSec-WebSocket-Protocol: chat\r\n\
+             Server: secret\r\nLink: </o>\r\nX-Powered-By: x\r\n\r\nhello",
+        );
+        connection.close();
+    })
+}
+
+const WEBSOCKET: [&str; 4] = [
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Key: k",
+    "Sec-WebSocket-Version: 13",
+];
+
+#[test]
+fn the_fields_of_a_101_are_changed_like_those_of_other_answers() {
+    let origin = websocket();
+    let site = "[site.a]\npool = \"app\"\nset_response_headers = { X-Id = \"{header.x-id}\", Server = \"edge\" }\n\
+                add_response_headers = { Link = \"</e>\" }\nremove_response_headers = [\"X-Powered-*\"]\n";
+    let forebay = Forebay::start(&Config::to(&origin).append(site));
+    let fields = [&WEBSOCKET[..], &["X-Id: 7"]].concat();
+    let mut client = forebay.client();
+    let hints = client.send_request("GET", "/", &fields, "").read_any_head();
+    assert_eq!((hints.status, hints.field("server")), (103, Some("hints")));
+    let head = client.read_any_head();
+    assert_eq!(head.status, 101);
+    assert!(head.fields.all("server").eq(["edge"]), "{head:?}");
+    assert_eq!(head.field("x-id"), Some("7"));
+    assert!(head.fields.all("link").eq(["</o>", "</e>"]), "{head:?}");
+    assert_eq!(head.field("x-powered-by"), None);
+    assert_eq!(head.field("sec-websocket-accept"), Some("x"));
+    assert_eq!(client.read_bytes(5), b"hello");
+}
+
+#[test]
+fn a_glob_for_everything_leaves_the_handshake_alone() {
+    let origin = websocket();
+    let site = "[site.a]\npool = \"app\"\nremove_response_headers = [\"*\"]\nremove_request_headers = [\"*\"]\n";
+    let forebay = Forebay::start(&Config::to(&origin).append(site));
+    let mut client = forebay.client();
+    client.send_request("GET", "/", &WEBSOCKET, "");
+    assert_eq!(client.read_any_head().status, 103);
+    let head = client.read_any_head();
+    assert_eq!(head.status, 101);
+    assert!(head.fields.lists("connection", "upgrade"), "{head:?}");
+    assert!(!head.fields.lists("connection", "close"), "{head:?}");
+    assert_eq!(head.field("upgrade"), Some("websocket"));
+    assert_eq!(head.field("sec-websocket-accept"), Some("x"));
+    assert_eq!(head.field("sec-websocket-protocol"), Some("chat"));
+    assert_eq!(head.field("x-powered-by"), None);
+    assert_eq!(client.read_bytes(5), b"hello");
+}
+
+#[test]
+fn a_101_sets_the_sticky_cookie_for_who_has_none_that_is_right() {
+    let origin = websocket();
+    let forebay = Forebay::start(&Config::to(&origin).set("pool.app.sticky", "cookie = \"route\""));
+    let upgraded = |more: &[&str]| {
+        let mut client = forebay.client();
+        client.send_request("GET", "/", &[&WEBSOCKET[..], more].concat(), "");
+        assert_eq!(client.read_any_head().field("set-cookie"), None);
+        let head = client.read_any_head();
+        assert_eq!(head.status, 101);
+        assert_eq!(client.read_bytes(5), b"hello");
+        head.field("set-cookie").map(str::to_owned)
+    };
+    let line = upgraded(&[]).expect("a cookie");
+    let (pair, attributes) = line.split_once(';').unwrap();
+    assert!(
+        pair.starts_with("route=") && attributes.contains("Path=/"),
+        "{line}"
+    );
+    assert_eq!(upgraded(&["Cookie: route=0"]), Some(line.clone()));
+    assert_eq!(upgraded(&[&format!("Cookie: {pair}")]), None);
+}

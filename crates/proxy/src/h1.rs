@@ -411,6 +411,23 @@ impl H1 {
         }
     }
 
+    /// Ends a head after which the connection is not HTTP any more: nothing is said of framing.
+    pub(crate) fn end_upgrade_head(&mut self) {
+        self.apply_changes();
+        self.output.stage().extend_from_slice(b"\r\n");
+    }
+
+    /// Changes the head that is staged, as [`Client::change_head`] said.
+    fn apply_changes(&mut self) {
+        let Some(changes) = self.changes.take() else {
+            return;
+        };
+        let out = self.output.stage();
+        // What comes before are interim responses, which are whole.
+        let ended = memchr::memmem::rfind(out, b"\r\n\r\n");
+        changes.apply(out, ended.map_or(0, |at| at + 4));
+    }
+
     /// The tunnel has ended: nothing follows.
     pub(crate) fn end_tunnel(&mut self) {
         self.broken = true;
@@ -512,12 +529,7 @@ impl Client for H1 {
     }
 
     fn end_head(&mut self, framing: Framing, has_body: bool) {
-        if let Some(changes) = self.changes.take() {
-            let out = self.output.stage();
-            // What comes before are interim responses, which are whole.
-            let ended = memchr::memmem::rfind(out, b"\r\n\r\n");
-            changes.apply(out, ended.map_or(0, |at| at + 4));
-        }
+        self.apply_changes();
         let chunked = framing == Framing::Stream && !self.http10;
         if framing == Framing::Stream && !chunked && has_body {
             self.keep_alive.set(false);

@@ -458,10 +458,12 @@ impl Exchange<'_, H1> {
         self.worker.stats.increment(Counter::Upgrades);
         self.outcome.status = 101;
         let head = &fetched.origin.head;
-        let mut text = Vec::new();
-        forebay_cache::object::write_status_line(101, &head.reason, &mut text);
-        head.fields.write_to(&mut text);
-        self.client.stage_interim(&text);
+        let out = self.client.head();
+        forebay_cache::object::write_status_line(101, &head.reason, out);
+        // Nothing ends with this hop: what makes the upgrade are such fields.
+        head.fields.write_to(out);
+        out.extend_from_slice(fetched.sticky.as_deref().unwrap_or_default());
+        self.client.end_upgrade_head();
         fetch::flush(self.client, self.snapshot).await?;
         let idle = self.snapshot.settings.timeouts.tunnel;
         let timer = self.client.timer().another();

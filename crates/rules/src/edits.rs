@@ -24,6 +24,10 @@ const OWN: [&[u8]; 12] = [
     b"vary",
 ];
 
+/// Fields of a WebSocket's handshake (RFC 6455 section 4) begin so, in lower case. Only who names
+/// them takes them away: it fails without them.
+const HANDSHAKE: &[u8] = b"sec-websocket-";
+
 /// The longest value that is written, in bytes: what is put together from a request may be long.
 const VALUE_BYTES: usize = 16 << 10;
 
@@ -69,7 +73,9 @@ impl Edits {
             return false;
         }
         let set = |(own, _): &(Box<[u8]>, Template)| own.eq_ignore_ascii_case(name);
-        self.set.iter().any(set) || self.remove.iter().any(|glob| glob::matches(glob, name))
+        let is_named = |glob: &[u8]| glob.starts_with(HANDSHAKE) || !name.starts_with(HANDSHAKE);
+        let mut removed = self.remove.iter().filter(|glob| is_named(glob));
+        self.set.iter().any(set) || removed.any(|glob| glob::matches(glob, name))
     }
 
     /// The values of what is set, then of what is added; one that is empty is not sent.
@@ -238,6 +244,19 @@ mod tests {
             text,
             "link: <o>\r\naccept: */*\r\ncache-control: no-store\r\nx-was: 1\r\nlink: </p>\r\n"
         );
+    }
+
+    #[test]
+    fn only_who_names_a_field_of_the_handshake_takes_it_away() {
+        let drops = |glob: &str| {
+            let edits = HeaderEdits {
+                remove: vec![glob.into()],
+                ..HeaderEdits::default()
+            };
+            Edits::new(&edits, &Groups::default()).drops(b"sec-websocket-extensions")
+        };
+        assert!(drops("Sec-WebSocket-Extensions") && drops("Sec-WebSocket-*"));
+        assert!(!drops("*") && !drops("sec-*"));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! What the operator may decide over the origin's head.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use forebay_tests::{Config, Forebay, Origin, date, reply};
+use forebay_tests::{Config, Forebay, Origin, date, program, reply};
 
 use crate::common::{STALE, expect_hits_with, is_fresh_for, numbered, scripted};
 
@@ -75,6 +76,74 @@ fn ttl_by_status_is_stronger_than_the_default() {
     }
     forebay.get("/200");
     assert!(!forebay.get("/200").is_hit());
+}
+
+/// Statuses whose responses are never stored, so that `ttl_status` refuses them.
+const NEVER_STORED: [u16; 15] = [
+    304, 407, 408, 411, 412, 413, 415, 416, 417, 421, 422, 425, 426, 428, 431,
+];
+
+#[test]
+fn ttl_by_status_holds_for_every_status_that_it_takes() {
+    let origin = Origin::start(|request, connection| {
+        let status = request.target[1..].parse().unwrap();
+        let fields: &[&str] = match status {
+            206 => &["Content-Range: bytes 0-0/9", "ETag: \"1\""],
+            _ => &[],
+        };
+        connection.send(reply(status, fields, "x"));
+    });
+    let taken: Vec<u16> = (200..600).filter(|s| !NEVER_STORED.contains(s)).collect();
+    let times: Vec<String> = taken.iter().map(|s| format!("{s} = \"1m\"")).collect();
+    let table = format!("ttl_status = {{ {} }}", times.join(", "));
+    let forebay = Forebay::start(&Config::to(&origin).cache(&table));
+    let mut client = forebay.client();
+    for status in taken {
+        let target = format!("/{status}");
+        let fields: &[&str] = match status {
+            206 => &["Range: bytes=0-0"],
+            _ => &[],
+        };
+        assert_eq!(client.get_with(&target, fields).status, status);
+        let again = client.get_with(&target, fields);
+        assert!(is_fresh_for(&again, 60), "{status}: {again:?}");
+    }
+}
+
+#[test]
+fn ttl_by_status_is_refused_where_nothing_is_ever_stored() {
+    let origin = Origin::start(|request, connection| {
+        let status = request.target[1..].parse().unwrap();
+        let fields = ["Cache-Control: public, max-age=60"];
+        connection.send(reply(status, &fields, "x"));
+    });
+    let forebay = Forebay::before(&origin);
+    for status in NEVER_STORED {
+        forebay.get(&format!("/{status}"));
+        let again = forebay.get(&format!("/{status}"));
+        assert!(!again.is_hit(), "{status}: {again:?}");
+    }
+    let file = forebay.config_file();
+    for status in NEVER_STORED.into_iter().chain([100, 103, 199]) {
+        let line = format!("ttl_status = {{ 404 = \"1s\", {status} = \"1s\" }}");
+        forebay.write_config(&Config::to(&origin).cache(&line).text());
+        let output = Command::new(program::path())
+            .args(["check".as_ref(), "--config".as_ref(), file.as_os_str()])
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{status}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let why = format!("`{status}` is a status whose responses are never stored");
+        let under = format!("{}^", " ".repeat(line.find(&status.to_string()).unwrap()));
+        for part in [
+            &why,
+            &line,
+            &under,
+            "a status from 200 to 599, but for 304,",
+        ] {
+            assert!(said.contains(part), "no {part} in {said}");
+        }
+    }
 }
 
 #[test]

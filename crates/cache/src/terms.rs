@@ -313,8 +313,7 @@ fn refuse(
     }
     let understood = is_understood(response.status);
     if response.status < 200
-        || response.status == 304
-        || is_about_the_request(response.status)
+        || Policy::NEVER_STORED.contains(&response.status)
         || (directives.must_understand && !understood)
     {
         return Err(Refusal::Status);
@@ -502,12 +501,6 @@ fn is_heuristic(status: u16) -> bool {
 /// Statuses whose lifetime `force_ttl` sets: those that say something lasting, not failures.
 fn is_worth_forcing(status: u16) -> bool {
     is_heuristic(status) || matches!(status, 302 | 303 | 307)
-}
-
-/// Statuses that answer one way of asking and not the resource: another client that asks well
-/// must not get them (a 416 to a range, a 412 to a condition, a 431 to a head).
-fn is_about_the_request(status: u16) -> bool {
-    matches!(status, 407 | 408 | 411..=413 | 415..=417 | 421 | 422 | 425 | 426 | 428 | 431)
 }
 
 /// Whether this cache knows what the status asks of it (RFC 9111 section 5.2.2.3).

@@ -243,6 +243,19 @@ const MISTAKES: &[(&str, usize, &[&str])] = &[
         &["`999` is not a status"],
     ),
     (
+        "[cache]\nttl_status = { 103 = 1 }",
+        6,
+        &["`103` is a status whose responses are never stored"],
+    ),
+    (
+        "[cache]\nttl_status = { 404 = 1, 412 = 1 }",
+        6,
+        &[
+            "`cache.ttl_status`: `412` is a status whose responses are never stored",
+            "expected a status from 200 to 599, but for 304, 407, ",
+        ],
+    ),
+    (
         "[cache]\nttl_status = { 404 = \"x\" }",
         6,
         &["`cache.ttl_status.404`", "expected a time such as"],

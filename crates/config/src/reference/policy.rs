@@ -92,7 +92,7 @@ pub(crate) static POLICY: &[Setting<Policy>] = &[
     policy!(time_or_off force_ttl, "\"off\"", "\"10s\"",
         "Freshness whatever the response states, also for `private`, `no-cache`, `no-store` and `max-age=0`. Only for content that is the same for everybody."),
     policy!(times_by_status ttl_status, "{}", "{ 404 = \"10s\", 301 = \"1h\" }",
-        "Freshness by status of a response that states none; stronger than `default_ttl`. Given in a site or path, it replaces the whole table."),
+        "Freshness by status of a response that states none; stronger than `default_ttl`. Statuses whose responses are never stored, such as 304, 412 or 416, are refused. Given in a site or path, it replaces the whole table."),
     policy!(time grace, "\"0s\"", "\"1m\"",
         "How long past its freshness an object may be served while it is fetched anew, unless the response forbids it."),
     policy!(time stale_if_error, "\"0s\"", "\"1h\"",

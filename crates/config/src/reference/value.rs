@@ -9,6 +9,7 @@ use crate::address::Refused;
 use crate::diagnostic::Diagnostic;
 use crate::draft::{Share, Spanned};
 use crate::nearest::nearest;
+use crate::settings::Policy;
 use crate::units::{parse_duration, parse_percent, parse_size};
 
 use super::setting::{Kind, Row};
@@ -282,14 +283,20 @@ pub(crate) fn times_by_status(row: &Row, given: &Given<'_>) -> Read<Vec<(u16, Du
             span: item.span().unwrap_or_else(|| given.span.clone()),
         };
         match key.parse::<u16>() {
-            Ok(status @ 200..=599) => match time(&one, &entry) {
-                Ok(time) => times.push((status, time)),
-                Err(errors) => wrong.extend(errors),
-            },
-            _ => {
-                let message = format!("`{}`: `{key}` is not a status", given.path);
+            Ok(status @ 200..=599) if !Policy::NEVER_STORED.contains(&status) => {
+                match time(&one, &entry) {
+                    Ok(time) => times.push((status, time)),
+                    Err(errors) => wrong.extend(errors),
+                }
+            }
+            read => {
+                let why = match read {
+                    Ok(100..=599) => "is a status whose responses are never stored",
+                    _ => "is not a status",
+                };
+                let message = format!("`{}`: `{key}` {why}", given.path);
                 let span = key_span.unwrap_or(entry.span);
-                wrong.push(Diagnostic::error(span, message).expected("a status from 200 to 599"));
+                wrong.push(Diagnostic::error(span, message).expected(stored_statuses()));
             }
         }
     }
@@ -299,6 +306,12 @@ pub(crate) fn times_by_status(row: &Row, given: &Given<'_>) -> Read<Vec<(u16, Du
     } else {
         Err(wrong)
     }
+}
+
+/// What is expected where a status is that is stored.
+fn stored_statuses() -> String {
+    let never = Policy::NEVER_STORED.map(|status| status.to_string());
+    format!("a status from 200 to 599, but for {}", never.join(", "))
 }
 
 /// Every text through `check`; what it refuses goes to `wrong`, element by element.

@@ -481,6 +481,15 @@ impl Default for Disk {
     }
 }
 
+impl Policy {
+    /// Final statuses whose responses are never stored, whatever they and the policy say, in order: a
+    /// confirmation of what is stored, and answers to one way of asking. Another client that asks
+    /// well must not get them (a 416 to a range, a 412 to a condition, a 431 to a head).
+    pub const NEVER_STORED: [u16; 15] = [
+        304, 407, 408, 411, 412, 413, 415, 416, 417, 421, 422, 425, 426, 428, 431,
+    ];
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Self {

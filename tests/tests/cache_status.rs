@@ -3,7 +3,7 @@
 
 use forebay_tests::{Config, Forebay, Origin, reply};
 
-use crate::common::{STALE, expect_hits, expect_hits_with, numbered};
+use crate::common::{STALE, expect_hits, expect_hits_with, is_fresh_for, numbered};
 
 #[test]
 fn miss_and_hit_have_the_exact_text() {
@@ -183,4 +183,75 @@ fn targeted_fields_are_the_operators_choice() {
             false,
         )],
     );
+}
+
+/// What a client gets of the origin's `Surrogate-Control`, in answers of every kind.
+fn surrogate_control_sent(settings: &str, fields: &[&str]) -> Vec<Option<String>> {
+    let origin = Origin::start(|request, connection| {
+        let fields = [
+            "surrogate-control: max-age=60",
+            "Cache-Control: no-cache",
+            "Surrogate-Control: content=\"ESI/1.0\"",
+            "ETag: \"1\"",
+        ];
+        let status = request.target[1..].parse().unwrap_or(200);
+        connection.send(reply(status, &fields, "hello"));
+    });
+    let config = Config::to(&origin).cache(settings).append(
+        "[site.a]\npool = \"app\"\n[[site.a.path]]\nmatch = \"/changed\"\nset_response_headers = { X-A = \"1\" }\n",
+    );
+    let forebay = Forebay::start(&config);
+    let mut client = forebay.client();
+    let mut sent = |method: &str, target: &str, more: &[&str], status: u16| {
+        let answer = client.exchange(method, target, &[fields, more].concat(), "");
+        assert_eq!(answer.status, status, "{method} {target} {more:?}");
+        answer.field("surrogate-control").map(str::to_owned)
+    };
+    vec![
+        sent("GET", "/", &[], 200),
+        sent("GET", "/", &[], 200),
+        sent("HEAD", "/", &[], 200),
+        sent("GET", "/", &["If-None-Match: \"1\""], 304),
+        sent("GET", "/", &["Range: bytes=1-2"], 206),
+        sent("GET", "/", &["Range: bytes=0-0, 2-3"], 206),
+        sent("POST", "/", &[], 200),
+        sent("GET", "/404", &[], 404),
+        sent("GET", "/changed", &[], 200),
+        sent("GET", "/changed", &[], 200),
+    ]
+}
+
+#[test]
+fn surrogate_control_that_is_heeded_is_not_for_clients() {
+    let heeded = "targeted_fields = [\"surrogate-control\"]";
+    let hidden = surrogate_control_sent(heeded, &[]);
+    assert!(hidden.iter().all(Option::is_none), "{hidden:?}");
+    let surrogate = ["Surrogate-Capability: edge=\"Surrogate/1.0\""];
+    let passed_on = surrogate_control_sent(heeded, &surrogate);
+    assert!(passed_on.iter().all(Option::is_some), "{passed_on:?}");
+    // Who does not heed it is no surrogate, and leaves it to whoever is one.
+    let unheeded = surrogate_control_sent("targeted_fields = [\"CDN-Cache-Control\"]", &[]);
+    assert!(unheeded.iter().all(Option::is_some), "{unheeded:?}");
+}
+
+#[test]
+fn surrogate_control_is_heeded_where_it_is_listed() {
+    let fields = [
+        "Surrogate-Control: max-age=60",
+        "Cache-Control: private, max-age=5",
+    ];
+    let origin = Origin::fixed(reply(200, &fields, "x"));
+    let listed = Config::to(&origin).cache("targeted_fields = [\"Surrogate-Control\"]");
+    let forebay = Forebay::start(&listed);
+    forebay.get("/");
+    let hit = forebay.get("/");
+    assert!(is_fresh_for(&hit, 60), "{hit:?}");
+    assert_eq!(hit.field("cache-control"), Some("private, max-age=5"));
+    let told = origin.last();
+    let capability = Some("forebay=\"Surrogate/1.0\"");
+    assert_eq!(told.field("surrogate-capability"), capability);
+    let forebay = Forebay::before(&origin);
+    forebay.get("/");
+    assert!(!forebay.get("/").is_hit());
+    assert_eq!(origin.last().field("surrogate-capability"), None);
 }

@@ -77,6 +77,9 @@ pub(crate) trait Client {
     /// Changes the head of the final response when it is ended, whoever writes it.
     fn change_head(&mut self, _changes: HeadChanges) {}
 
+    /// Leaves `Surrogate-Control` out of the final response, whoever writes it.
+    fn hide_surrogate_control(&mut self) {}
+
     /// Ends the head; the framing fields are added here. `has_body` is false for HEAD.
     fn end_head(&mut self, framing: Framing, has_body: bool);
 

@@ -654,7 +654,7 @@ fn part_head(
 }
 
 /// Where the line of the field with this name (in lower case) lies in a head being written.
-fn find_line(head: &[u8], name: &[u8]) -> Option<Range<usize>> {
+pub(crate) fn find_line(head: &[u8], name: &[u8]) -> Option<Range<usize>> {
     let mut start = 0;
     for line in head.split_inclusive(|&byte| byte == b'\n') {
         let is_it = line.len() > name.len()

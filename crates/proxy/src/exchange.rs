@@ -335,6 +335,11 @@ impl Exchange<'_, H1> {
 impl<'a, C: Client> Exchange<'a, C> {
     /// What comes after Route: the location's rules, where it has any.
     fn prepare(&mut self) -> Step {
+        // Another surrogate, closer to the user, may be told more (W3C Edge Architecture).
+        let is_surrogate = || self.request.head.fields.has(FieldId::SurrogateCapability);
+        if self.location.heeds_surrogate_control && !is_surrogate() {
+            self.client.hide_surrogate_control();
+        }
         match self.location.rules {
             Some(_) => {
                 self.heed_forwarding();

@@ -26,6 +26,7 @@ use forebay_upstream::Ends;
 
 use crate::buffer::Buffer;
 use crate::client::{Client, Framing};
+use crate::deliver::find_line;
 use crate::failure::{Failure, Refused};
 use crate::forward::Peer;
 use crate::join_step::{self, Joining};
@@ -67,6 +68,8 @@ pub(crate) struct H1 {
     joining: Option<Box<Joining>>,
     /// What is changed in the head of the answer.
     changes: Option<Box<HeadChanges>>,
+    /// `Surrogate-Control` is left out of the answer.
+    hides_surrogate_control: bool,
 }
 
 /// Who the client is; with both ends of its connection, where some origin is told of them.
@@ -119,6 +122,7 @@ impl H1 {
             broken: false,
             joining: None,
             changes: None,
+            hides_surrogate_control: false,
         }
     }
 
@@ -277,6 +281,7 @@ impl H1 {
         self.body_read = 0;
         self.body_limit = limits.request_body_bytes;
         self.changes = None;
+        self.hides_surrogate_control = false;
         self.incoming = Incoming::none();
         let length = framing::request_body(&head.fields, head.http10).inspect_err(|_| {
             self.keep_alive.set(false);
@@ -304,6 +309,7 @@ impl H1 {
     /// Prepares for the answer to what is not a request; the connection ends after it.
     pub(crate) fn begin_refusal(&mut self) {
         self.changes = None;
+        self.hides_surrogate_control = false;
         self.http10 = false;
         self.is_last = false;
         self.keep_alive.set(false);
@@ -419,13 +425,22 @@ impl H1 {
 
     /// Changes the head that is staged, as [`Client::change_head`] said.
     fn apply_changes(&mut self) {
-        let Some(changes) = self.changes.take() else {
+        let changes = self.changes.take();
+        if changes.is_none() && !self.hides_surrogate_control {
             return;
-        };
+        }
         let out = self.output.stage();
         // What comes before are interim responses, which are whole.
         let ended = memchr::memmem::rfind(out, b"\r\n\r\n");
-        changes.apply(out, ended.map_or(0, |at| at + 4));
+        let from = ended.map_or(0, |at| at + 4);
+        if self.hides_surrogate_control {
+            while let Some(line) = find_line(&out[from..], b"surrogate-control") {
+                out.drain(from + line.start..from + line.end);
+            }
+        }
+        if let Some(changes) = changes {
+            changes.apply(out, from);
+        }
     }
 
     /// The tunnel has ended: nothing follows.
@@ -526,6 +541,10 @@ impl Client for H1 {
 
     fn change_head(&mut self, changes: HeadChanges) {
         self.changes = Some(Box::new(changes));
+    }
+
+    fn hide_surrogate_control(&mut self) {
+        self.hides_surrogate_control = true;
     }
 
     fn end_head(&mut self, framing: Framing, has_body: bool) {

@@ -14,6 +14,8 @@ use crate::coding::CodingRules;
 use crate::files::FilePlace;
 use crate::rules::Rules;
 
+pub(crate) const SURROGATE_CONTROL: &str = "Surrogate-Control";
+
 /// Settings that hold for some of a site's requests.
 #[derive(Debug)]
 pub(crate) struct Location {
@@ -24,6 +26,8 @@ pub(crate) struct Location {
     /// Which requests of the site it is for; of the site's own: all.
     condition: Condition,
     pub(crate) policy: Policy,
+    /// `Surrogate-Control` is heeded here: it was for us, and is not for clients.
+    pub(crate) heeds_surrogate_control: bool,
     pub(crate) service: Service,
     /// Names who answers in the keys of its objects; empty where it is who answers for the site.
     pub(crate) answerer: Box<[u8]>,
@@ -99,6 +103,7 @@ impl Locations {
                 .and_then(|(site, _)| Rules::of(&condition, service, (site, number_in_site))),
             condition,
             policy: policy.clone(),
+            heeds_surrogate_control: policy.heeds(SURROGATE_CONTROL),
             service: service.clone(),
             answerer: answerer.unwrap_or_default(),
             // The configuration's check has seen that every pool exists.

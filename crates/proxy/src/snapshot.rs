@@ -13,7 +13,7 @@ use forebay_http::head::HeadLimits;
 use forebay_upstream::{Pools, Prepared};
 
 use crate::entrance::{Certificates, Entrance};
-use crate::location::Locations;
+use crate::location::{Locations, SURROGATE_CONTROL};
 
 /// Settings and what follows from them.
 #[derive(Debug)]
@@ -187,10 +187,8 @@ fn capability_line(settings: &Settings) -> Vec<u8> {
         let of_paths = site.paths.iter().map(|rule| &rule.policy);
         of_paths.chain([&site.policy])
     });
-    let mut heeded = of_sites
-        .chain([&settings.cache.policy])
-        .flat_map(|policy| &policy.targeted_fields);
-    if !heeded.any(|name| name.eq_ignore_ascii_case("Surrogate-Control")) {
+    let mut policies = of_sites.chain([&settings.cache.policy]);
+    if !policies.any(|policy| policy.heeds(SURROGATE_CONTROL)) {
         return Vec::new();
     }
     format!(

@@ -488,6 +488,12 @@ impl Policy {
     pub const NEVER_STORED: [u16; 15] = [
         304, 407, 408, 411, 412, 413, 415, 416, 417, 421, 422, 425, 426, 428, 431,
     ];
+
+    /// Whether a targeted field of this name is heeded.
+    pub fn heeds(&self, field: &str) -> bool {
+        let mut names = self.targeted_fields.iter();
+        names.any(|name| name.eq_ignore_ascii_case(field))
+    }
 }
 
 impl Default for Policy {

@@ -56,6 +56,31 @@ fn origin_and_listen_on_the_command_line_need_no_file() {
 }
 
 #[test]
+fn origin_on_the_command_line_gets_the_host_that_is_said_there() {
+    let origin = Origin::fixed(reply(200, &[], "plain"));
+    let own = origin.server();
+    let cases: &[(&[&str], &str)] = &[
+        (&[], "test.example"),
+        (&["--host", "client"], "test.example"),
+        (&["--host", "server"], &own),
+        (&["--host", "Shop.Example:81"], "shop.example:81"),
+    ];
+    for (options, host) in cases {
+        let forebay = Forebay::start_with("", |_| {
+            let mut command = Command::new(program::path());
+            command.args(["serve", "--listen", "127.0.0.1:0", "--origin", &own]);
+            command.args(*options);
+            command
+        });
+        assert_eq!(forebay.get("/").status, 200);
+        let request = origin.last();
+        assert_eq!(request.field("host"), Some(*host), "{options:?}");
+        let asked = Some("test.example");
+        assert_eq!(request.field("x-forwarded-host"), asked, "{options:?}");
+    }
+}
+
+#[test]
 fn connection_is_kept_alive_by_default() {
     let origin = Origin::fixed(reply(200, &[], "x"));
     let forebay = Forebay::before(&origin);

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
-use crate::settings::{ListenAddress, Network, ServerAddress};
+use crate::settings::{HostSent, ListenAddress, Network, ServerAddress};
 
 /// Why a text is not what it should be, and what to write instead.
 #[derive(Debug, PartialEq, Eq)]
@@ -150,6 +150,15 @@ fn address_has_port(text: &str) -> bool {
         || text
             .rsplit_once(':')
             .is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+}
+
+/// `client`, `server`, or a host.
+pub(crate) fn whose_host(text: &str) -> Result<HostSent, Refused> {
+    match text {
+        "client" => Ok(HostSent::Client),
+        "server" => Ok(HostSent::Server),
+        other => host_sent(other).map(HostSent::Fixed),
+    }
 }
 
 /// A host that is sent to servers: a name or an address, perhaps with a port.

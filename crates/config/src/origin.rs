@@ -16,6 +16,8 @@ const DISK_MIN: u64 = 64 << 20;
 pub struct OriginOptions<'a> {
     /// `http://host[:port]`, `host:port` or `unix:/path`.
     pub origin: &'a str,
+    /// What the origin gets as `Host`, as in `pool.host`.
+    pub host: Option<&'a str>,
     /// Where clients connect.
     pub listen: &'a str,
     /// A size.
@@ -33,6 +35,7 @@ pub struct OriginOptions<'a> {
 pub fn for_origin(options: &OriginOptions<'_>) -> Result<Settings, Vec<String>> {
     let OriginOptions {
         origin,
+        host,
         listen,
         memory,
         disk,
@@ -49,6 +52,10 @@ pub fn for_origin(options: &OriginOptions<'_>) -> Result<Settings, Vec<String>> 
             pool.tls = https.then(OriginTls::default);
         }
         Err(refused) => refuse("--origin", refused),
+    }
+    match host.map(address::whose_host).transpose() {
+        Ok(host) => pool.host = host.unwrap_or_default(),
+        Err(refused) => refuse("--host", refused),
     }
     match address::listen(listen) {
         Ok(address) => settings.listen.push(address),
@@ -126,11 +133,13 @@ fn describe(option: &str, refused: Refused) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::settings::HostSent;
 
     #[test]
     fn one_site_for_every_host() {
         let settings = for_origin(&OriginOptions {
             origin: "http://127.0.0.1:9000",
+            host: Some("server"),
             listen: "127.0.0.1:0",
             memory: Some("64MiB"),
             disk: Some("/var/cache/forebay:20GiB"),
@@ -142,6 +151,7 @@ mod tests {
             settings.pools["origin"].servers[0].address.to_string(),
             "127.0.0.1:9000"
         );
+        assert_eq!(settings.pools["origin"].host, HostSent::Server);
         assert_eq!(settings.cache.memory, 64 << 20);
         assert_eq!(settings.cache.max_object_bytes, 8 << 20);
         let disk = settings.cache.disk.unwrap();
@@ -171,6 +181,7 @@ mod tests {
             ..OriginOptions::default()
         })
         .unwrap();
+        assert_eq!(settings.pools["origin"].host, HostSent::Client);
         assert_eq!(settings.cache.memory, 256 << 20);
         assert_eq!(settings.cache.max_object_bytes, 32 << 20);
         assert_eq!(settings.cache.policy.default_ttl, None);
@@ -180,6 +191,7 @@ mod tests {
     fn every_wrong_option_is_named() {
         let wrong = for_origin(&OriginOptions {
             origin: "ftp://a",
+            host: Some("a/b"),
             listen: ":80",
             memory: Some("1KiB"),
             disk: Some("cache"),
@@ -188,6 +200,7 @@ mod tests {
         .unwrap_err();
         let expected = [
             "--origin: `ftp://` is not a way to reach a server",
+            "--host: `a/b` is not a host name or address",
             "--listen: `:80` is not an IP address with a port; write \"0.0.0.0:80\"",
             "--memory: at least 1MiB",
             "--disk: `cache` is not a directory and a size; write DIRECTORY:20GiB",

@@ -54,7 +54,7 @@ pub(crate) enum Command {
                       When it serves, standard output has a line `listening on ADDR` for each listener, \
                       `admin on ADDR` if there is one, then `ready`; with port 0 these show the port chosen.",
         after_help = SERVE_EXAMPLES,
-        override_usage = "forebay serve -c FILE\n       forebay serve --origin URL [--listen ADDR] [--admin ADDR] [--memory SIZE] [--ttl TIME] [--access-log TARGET]"
+        override_usage = "forebay serve -c FILE\n       forebay serve --origin URL [--host HOST] [--listen ADDR] [--admin ADDR] [--memory SIZE] [--ttl TIME] [--access-log TARGET]"
     )]
     Serve(ServeArgs),
     /// Check a configuration file and show every mistake in it
@@ -187,11 +187,15 @@ pub(crate) struct DemoArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// The configuration file
-    #[arg(short, long, value_name = "FILE", required_unless_present = "origin", conflicts_with_all = ["origin", "listen", "admin", "memory", "disk", "ttl", "access_log"])]
+    #[arg(short, long, value_name = "FILE", required_unless_present = "origin", conflicts_with_all = ["origin", "host", "listen", "admin", "memory", "disk", "ttl", "access_log"])]
     pub(crate) config: Option<PathBuf>,
-    /// The site to stand in front of: `http://HOST[:PORT]`, `HOST:PORT` or `unix:PATH`
+    /// The site to stand in front of: `http://HOST[:PORT]`, `https://HOST[:PORT]`, `HOST:PORT` or `unix:PATH`
     #[arg(long, value_name = "URL")]
     pub(crate) origin: Option<String>,
+    /// The `Host` that the origin gets: `server` for its own name, as a site that is known by it needs, `client` for what
+    /// the visitor asked for, or a name [default: client]
+    #[arg(long, value_name = "HOST", requires = "origin")]
+    pub(crate) host: Option<String>,
     /// Where clients connect: `IP:PORT` or `unix:PATH`; port 0 takes any free port [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR", requires = "origin")]
     pub(crate) listen: Option<String>,
@@ -216,6 +220,7 @@ const SERVE_EXAMPLES: &str = "\
 Examples:
   forebay serve -c /etc/forebay/forebay.toml
   forebay serve --origin http://127.0.0.1:9000 --listen 127.0.0.1:8080
+  forebay serve --origin https://example.org --host server
   forebay serve --origin unix:/run/app.sock --listen 0.0.0.0:80 --memory 2GiB --ttl 2m
 
 Signals:
@@ -603,6 +608,7 @@ mod tests {
             "forebay serve -c a --origin b",
             "forebay serve -c a --listen 127.0.0.1:1",
             "forebay serve --listen 127.0.0.1:1",
+            "forebay serve -c a --host server",
             "forebay reload",
             "forebay purge",
             "forebay purge --soft",

@@ -3,7 +3,7 @@
 use crate::address;
 use crate::diagnostic::Diagnostic;
 use crate::draft::{Balancing, PoolDraft, ServerDraft, Spanned};
-use crate::settings::{HostSent, Protocol, ProxyProtocol};
+use crate::settings::{Protocol, ProxyProtocol};
 use crate::words;
 
 use super::nested;
@@ -160,11 +160,7 @@ pub(crate) static POOL: &[Setting<PoolDraft>] = &[
     .row("pool", "\"off\"", "\"v2\"",
         "A PROXY protocol header at the beginning of each connection tells the server who the client is. Such a connection serves one client."),
     Setting::text("host", "\"client\", \"server\", or a name such as \"app.example\"", |draft: &mut PoolDraft, text| {
-        draft.pool.host = match text.value.as_str() {
-            "client" => HostSent::Client,
-            "server" => HostSent::Server,
-            other => HostSent::Fixed(address::host_sent(other)?),
-        };
+        draft.pool.host = address::whose_host(&text.value)?;
         Ok(())
     })
     .row("pool", "\"client\"", "\"app.example\"",

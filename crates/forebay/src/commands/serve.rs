@@ -49,6 +49,7 @@ pub(crate) fn serve(args: &ServeArgs, passed: Passed) -> Outcome {
 fn from_options(args: &ServeArgs) -> Result<Settings, Failure> {
     let options = OriginOptions {
         origin: args.origin.as_deref().unwrap_or_default(),
+        host: args.host.as_deref(),
         listen: args.listen.as_deref().unwrap_or(LISTEN),
         memory: args.memory.as_deref(),
         disk: args.disk.as_deref(),

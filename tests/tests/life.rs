@@ -1,8 +1,11 @@
 //! The program's own life: start, reload, drain, systemd.
 
 use std::os::unix::net::UnixDatagram;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
+use forebay_tests::site::self_signed;
+use forebay_tests::stream::Stream;
 use forebay_tests::{Address, Client, Config, Event, Forebay, Origin, program, reply};
 use rustix::process::Signal;
 
@@ -179,6 +182,25 @@ fn reload_takes_tokens_over_and_names_what_waits_for_a_restart() {
 }
 
 #[test]
+fn clients_that_have_said_nothing_do_not_hold_up_the_end() {
+    let files = tempfile::tempdir().unwrap();
+    let (certificate, key) = self_signed(files.path(), &["localhost"]);
+    let text = format!(
+        "[[listen]]\naddress = \"127.0.0.1:0\"\n\
+         [[listen]]\naddress = \"127.0.0.2:0\"\ncertificate = {certificate:?}\nkey = {key:?}\n\
+         [server]\nworkers = 1\ndrain_timeout = \"10m\"\n[timeouts]\nrequest_head = \"10m\"\n\
+         [admin]\naddress = \"127.0.0.1:0\"\n[site.all]\nroot = {:?}\n",
+        files.path()
+    );
+    let mut forebay = Forebay::start_text(&text);
+    let silent: Vec<_> = forebay.addresses.iter().map(Stream::connect).collect();
+    forebay.wait_for_metric("forebay_connections", 2.0);
+    forebay.signal(Signal::TERM);
+    assert!(forebay.wait_exit().success());
+    assert!(silent.iter().all(Result::is_ok));
+}
+
+#[test]
 fn bad_file_is_refused_and_the_old_settings_stay() {
     let origin = numbered(&[]);
     let mut forebay = Forebay::start(&Config::to(&origin).cache("default_ttl = \"1h\""));
@@ -262,6 +284,33 @@ fn systemd_is_told_when_ready_reloading_and_stopping() {
     assert_eq!(forebay.wait_exit().code(), Some(0));
 }
 
+/// A server to which this socket is passed as systemd passes one.
+fn with_socket(listener: std::net::TcpListener, file: &Path) -> Command {
+    // systemd passes descriptor 3; the listener arrives here as the standard input.
+    let script = "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" serve -c \"$1\" 3<&0 0</dev/null";
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(program::path()).arg(file);
+    command.stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)));
+    command
+}
+
+#[test]
+fn socket_that_is_passed_is_not_served_without_the_tls_of_the_file() {
+    let files = tempfile::tempdir().unwrap();
+    let (certificate, key) = self_signed(files.path(), &["localhost"]);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // The same port, but written for all addresses.
+    let text = format!(
+        "[[listen]]\naddress = \"0.0.0.0:{port}\"\ncertificate = {certificate:?}\nkey = {key:?}\n\
+         [site.all]\nroot = {:?}\n",
+        files.path()
+    );
+    let mut forebay = Forebay::spawn(&text, |file| with_socket(listener, file));
+    assert_eq!(forebay.wait_exit().code(), Some(1));
+    forebay.wait_for_output(&format!("[[listen]] 0.0.0.0:{port}: sockets were passed"));
+}
+
 #[test]
 fn socket_passed_by_systemd_is_used() {
     let origin = Origin::fixed(reply(200, &[], "passed"));
@@ -271,14 +320,7 @@ fn socket_passed_by_systemd_is_used() {
         .listen(&[&address.to_string()])
         .set("server", "workers = 2")
         .text();
-    let forebay = Forebay::start_with(&config, |file| {
-        // systemd passes descriptor 3; the listener arrives here as the standard input.
-        let script = "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" serve -c \"$1\" 3<&0 0</dev/null";
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).arg(program::path()).arg(file);
-        command.stdin(Stdio::from(std::os::fd::OwnedFd::from(listener)));
-        command
-    });
+    let forebay = Forebay::start_with(&config, |file| with_socket(listener, file));
     let mut clients: Vec<Client> = (0..8)
         .map(|_| Client::connect(&Address::Tcp(address)))
         .collect();

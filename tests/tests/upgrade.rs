@@ -129,6 +129,32 @@ fn idle_tunnel_is_closed_after_its_timeout() {
     closed.wait();
 }
 
+#[test]
+fn what_a_slow_client_has_not_taken_yet_reaches_it_after_the_tunnel() {
+    const SIZE: usize = 3_000_000;
+    let ended = Event::new("the origin has sent all");
+    let announce = ended.clone();
+    let origin = Origin::raw(move |connection| {
+        if connection.request_head().is_err() {
+            return;
+        }
+        connection
+            .send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
+        connection.read_to_end();
+        connection.send(vec![b'x'; SIZE]);
+        connection.close();
+        announce.set();
+    });
+    let forebay = Forebay::before(&origin);
+    let mut client = forebay.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
+    assert_eq!(client.read_any_head().status, 101);
+    client.finish();
+    ended.wait();
+    assert_eq!(client.read_bytes(SIZE).len(), SIZE);
+    client.expect_close();
+}
+
 /// An origin whose every connection becomes a WebSocket, with one early hint before.
 fn websocket() -> Origin {
     Origin::raw(|connection| {

@@ -335,6 +335,26 @@ const MISTAKES: &[(&str, usize, &[&str])] = &[
         &["TLS takes both `certificate` and `key`"],
     ),
     (
+        "[[listen]]\naddress = \"127.0.0.1:5\"\ncertificate = \"/c\"",
+        7,
+        &["[[listen]]: TLS takes both `certificate` and `key`"],
+    ),
+    (
+        "[[listen]]\naddress = \"unix:/run/x\"\ncertificate = \"/c\"\nkey = \"/k\"",
+        7,
+        &["[[listen]]: a Unix socket does not speak TLS"],
+    ),
+    (
+        "[[listen]]\naddress = \"127.0.0.1:5\"\nproxy_protocol = true\ncertificate = \"/c\"\nkey = \"/k\"",
+        6,
+        &["`127.0.0.1:5`: no header of the PROXY protocol is read before TLS"],
+    ),
+    (
+        "[[listen]]\naddress = \"127.0.0.1:0\"\n[[listen]]\naddress = \"127.0.0.1:0\"\ncertificate = \"/c\"\nkey = \"/k\"",
+        8,
+        &["`127.0.0.1:0` is the address of several [[listen]]"],
+    ),
+    (
         "[session.a]\naddress = \"0.0.0.0:1\"\n[session.b]\naddress = \"0.0.0.0:2\"\nuser = \"x\"",
         7,
         &["a `user` needs a `token`"],

@@ -100,7 +100,8 @@ async fn connect(edge: &EdgeAddress, join: &Join) -> io::Result<Stream> {
             let session = Session::client(Arc::clone(config), name.clone())?;
             Stream::from(stream).secure(Box::new(session)).await
         }
-        _ => Ok(stream.into()),
+        (Some(_), None) => Err(io::Error::other("nobody was said to be trusted")),
+        (None, _) => Ok(stream.into()),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::forward::Peer;
 use crate::worker::Worker;
 
 /// What is spoken behind TLS (ALPN, RFC 7301): a client that offers only others is told so.
-const PROTOCOLS: &[&[u8]] = &[b"http/1.1"];
+const PROTOCOLS: &[&[u8]] = &[b"http/1.1", b"http/1.0"];
 
 /// The addresses whose connections are encrypted, with what clients are shown there.
 #[derive(Debug, Default)]
@@ -40,11 +40,19 @@ impl Certificates {
         read.collect::<Result<_, String>>().map(Self)
     }
 
-    /// What clients are shown at this address, as it is configured; `None`: no TLS.
-    pub(crate) fn of(&self, configured: &ListenAddress) -> Option<Arc<ServerConfig>> {
-        let found = self.0.iter().find(|(address, _)| address == configured);
+    /// What clients are shown at this address; `None`: no TLS.
+    pub(crate) fn of(&self, wanted: &ListenAddress) -> Option<Arc<ServerConfig>> {
+        let found = self.0.iter().find(|(address, _)| address == wanted);
         found.map(|(_, config)| Arc::clone(config))
     }
+}
+
+/// The first address that is to begin with TLS or the header of a proxy, and that nobody passed: what
+/// was passed would be served without.
+pub(crate) fn missing(settings: &Settings, passed: &[&ListenAddress]) -> Option<ListenAddress> {
+    let secured = settings.secured.iter().map(|(address, _)| address);
+    let mut special = secured.chain(&settings.introduced);
+    special.find(|own| !passed.contains(own)).cloned()
 }
 
 /// How connections at an address begin.
@@ -68,7 +76,8 @@ pub(crate) async fn secure(
     let _counted = Counted::of(worker, peer)?;
     let patience = worker.snapshot().settings.timeouts.request_head;
     let agreeing = async { stream.secure(Box::new(Session::server(config)?)).await };
-    let agreed = worker.timers.timer().within(patience, agreeing).await;
+    let timer = worker.timers.timer();
+    let agreed = timer.within_idle(patience, agreeing).await;
     let agreed = agreed.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
     if let Err(error) = &agreed {
         worker.stats.increment(Counter::TlsFailed);

@@ -28,7 +28,7 @@
 //! A hit is decided and written without waiting, unless the client is slow to
 //! take it; it allocates nothing.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -51,7 +51,6 @@ use crate::answer::{self, Answer};
 use crate::cgi;
 use crate::client::Client;
 use crate::crowd::Counted;
-use crate::entrance::{self, Entrance};
 use crate::failure::{Failure, Refused};
 use crate::fetch;
 use crate::forward::Peer;
@@ -145,28 +144,17 @@ impl Missing {
     }
 }
 
-/// Serves one client connection until it ends.
+/// Serves one client connection until it ends. `is_introduced`: it begins with a header of the
+/// PROXY protocol.
 pub(crate) async fn serve(
     worker: &Rc<Worker>,
     stream: Stream,
-    peer: Option<SocketAddr>,
+    peer: Peer,
     number: u64,
-    entrance: Entrance,
+    is_introduced: bool,
 ) {
-    let peer = Peer {
-        is_secure: entrance.tls.is_some(),
-        ..Peer::new(peer)
-    };
-    let stream = match entrance.tls {
-        None => stream,
-        // Apart: a connection without it is not to hold room for it.
-        Some(config) => match Box::pin(entrance::secure(worker, stream, &peer, config)).await {
-            Some(stream) => stream,
-            None => return,
-        },
-    };
     let mut client = H1::new(worker, stream, peer, number);
-    if entrance.is_introduced && !client.receive_preface(&worker.snapshot()).await {
+    if is_introduced && !client.receive_preface(&worker.snapshot()).await {
         return;
     }
     let Some(_counted) = Counted::of(worker, &client.peer()) else {
@@ -219,7 +207,7 @@ async fn exchange(worker: &Rc<Worker>, client: &mut H1, request: &mut Request) -
             request.target.clear();
             Ok(usize::MAX)
         }
-        None => request.route(&snapshot),
+        None => request.route(&snapshot, &peer),
     };
     let location = match routed {
         Ok(_) if joins => snapshot.locations.nowhere(),

@@ -37,6 +37,14 @@ impl Peer {
         }
     }
 
+    /// One with TLS.
+    pub(crate) fn secure(address: Option<SocketAddr>) -> Self {
+        Self {
+            is_secure: true,
+            ..Self::new(address)
+        }
+    }
+
     /// As a proxy before us saw it.
     pub(crate) fn introduced(ends: Ends) -> Self {
         Self {
@@ -131,11 +139,23 @@ pub(crate) fn host<'a>(request: &'a Request, connection: &'a Connection) -> &'a 
         HostSent::Fixed(host) => host.as_bytes(),
         // A client of HTTP/1.0 need not say which host it wants, an origin may want to know.
         HostSent::Client | HostSent::Server => match connection.server().address() {
-            Some(ServerAddress::Tcp { host, port: 80 }) if !host.contains(':') => host.as_bytes(),
+            Some(ServerAddress::Tcp { host, port })
+                if *port == own_port(connection) && !host.contains(':') =>
+            {
+                host.as_bytes()
+            }
             Some(ServerAddress::Tcp { .. }) => connection.server().label().as_bytes(),
             // A socket and a back end that joined have no name that a web server could know.
             _ => b"localhost",
         },
+    }
+}
+
+/// The port that goes without saying at a connection's server.
+fn own_port(connection: &Connection) -> u16 {
+    match connection.pool().settings.tls {
+        Some(_) => 443,
+        None => 80,
     }
 }
 

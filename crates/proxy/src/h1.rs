@@ -143,6 +143,7 @@ impl H1 {
         }
         self.input.release_if_empty();
         if self.worker.is_draining() && self.requests > 0 {
+            self.stream.say_end();
             return false;
         }
         let timeouts = &snapshot.settings.timeouts;
@@ -151,19 +152,36 @@ impl H1 {
         } else {
             timeouts.keep_alive
         };
-        let (stream, timer, mut armed) = (&mut self.stream, &self.timer, false);
+        let mut armed = false;
         let is_readable = std::future::poll_fn(|cx| {
-            if let Poll::Ready(ready) = stream.poll_readable(cx) {
-                return Poll::Ready(ready.is_ok());
+            if let Poll::Ready(ready) = self.poll_first(cx) {
+                return Poll::Ready(ready);
             }
-            if timer.poll_elapsed(cx, &mut armed, patience, true) {
+            if self.timer.poll_elapsed(cx, &mut armed, patience, true) {
                 return Poll::Ready(false);
             }
             Poll::Pending
         })
         .await;
-        timer.disarm();
+        self.timer.disarm();
+        if !is_readable {
+            self.stream.say_end();
+        }
         is_readable
+    }
+
+    /// Ready when there is something to read; with false when nothing will come.
+    fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        let ready = ready!(self.stream.poll_readable(cx));
+        if self.requests > 0 {
+            return Poll::Ready(ready.is_ok());
+        }
+        // A socket that was just accepted is taken for readable before anything is known of it.
+        let read = self.poll_fill(cx);
+        if read.is_pending() {
+            self.input.release_if_empty();
+        }
+        read.map(|read| read.is_ok_and(|bytes| bytes > 0))
     }
 
     /// Reads the header of the PROXY protocol, which stands before the first request of a
@@ -346,7 +364,9 @@ impl H1 {
         // A client that said itself that this is its last request, and sent nothing behind it, is not
         // waited for: four system calls and a wake-up of each short connection.
         let is_done = self.is_last && self.incoming.is_complete() && self.input.is_empty();
-        if !is_done || self.lent > 0 {
+        if is_done && self.lent == 0 {
+            self.stream.say_end();
+        } else {
             self.linger().await;
         }
         false
@@ -443,9 +463,11 @@ impl H1 {
         }
     }
 
-    /// The tunnel has ended: nothing follows.
-    pub(crate) fn end_tunnel(&mut self) {
-        self.broken = true;
+    /// The tunnel has ended: nothing follows. `is_whole`: by itself, and what the client has not
+    /// taken yet is to reach it; else it must not look complete.
+    pub(crate) fn end_tunnel(&mut self, is_whole: bool) {
+        self.broken = !is_whole;
+        self.input_ended |= is_whole;
     }
 
     fn failed<T>(&mut self, result: std::io::Result<T>) -> Result<T, Failure> {

@@ -467,10 +467,10 @@ impl Exchange<'_, H1> {
         fetch::flush(self.client, self.snapshot).await?;
         let idle = self.snapshot.settings.timeouts.tunnel;
         let timer = self.client.timer().another();
-        let (down, _) =
+        let carried =
             tunnel::run(&timer, idle, self.client.tunnel(), fetched.origin.tunnel()).await;
-        self.outcome.body_bytes = down;
-        self.client.end_tunnel();
+        self.outcome.body_bytes = carried.down;
+        self.client.end_tunnel(carried.is_whole);
         Ok(Step::Finish)
     }
 }

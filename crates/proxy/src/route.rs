@@ -21,8 +21,13 @@ const MOST_PASSES: usize = 8;
 
 impl Request {
     /// Fills in host, authority and target and finds the site.
-    pub(crate) fn route(&mut self, snapshot: &Snapshot) -> Result<usize, Refused> {
-        self.secure = false;
+    pub(crate) fn route(&mut self, snapshot: &Snapshot, peer: &Peer) -> Result<usize, Refused> {
+        self.secure = peer.is_secure;
+        let own_port = if peer.is_secure { 443 } else { 80 };
+        if self.own_port != own_port {
+            self.own_port = own_port;
+            self.host_field.clear();
+        }
         if let Err(refused) = self.read_target() {
             self.forget_host();
             return Err(refused);
@@ -98,7 +103,11 @@ impl Request {
         }
         let (name, port) = parts.map_or((authority, None), |parts| (parts.name, parts.port));
         // The scheme's own port is left out, so that it makes no other key.
-        let shown = if port == Some(80) { name } else { authority };
+        let shown = if port == Some(self.own_port) {
+            name
+        } else {
+            authority
+        };
         replace_lower(&mut self.host, name.strip_suffix(b".").unwrap_or(name));
         replace_lower(&mut self.authority, shown);
         self.host_field.clear();
@@ -227,7 +236,6 @@ impl Request {
     /// Takes what a trusted proxy says of the client, and drops what anybody else says. Of
     /// `Forwarded` and the older fields, either will do: from here on the older ones say it.
     pub(crate) fn heed_forwarding(&mut self, server: &Server, peer: &Peer) {
-        self.secure = peer.is_secure;
         let fields = &mut self.head.fields;
         if !fields.has_any(FORWARDING) {
             return;
@@ -331,6 +339,7 @@ impl Request {
             host_field: self.host_field.clone(),
             host: self.host.clone(),
             authority: self.authority.clone(),
+            own_port: self.own_port,
             secure: self.secure,
             target: self.target.clone(),
             script: self.script.clone(),

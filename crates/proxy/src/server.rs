@@ -25,6 +25,7 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use crate::access::{AccessLog, Tail, TailError, TailFilter};
+use crate::entrance;
 use crate::join_step::Joined;
 use crate::listener::{self, Listener};
 use crate::names::{Asked, Resolver};
@@ -79,6 +80,9 @@ pub enum StartError {
     AccessLog(io::Error),
     /// What TLS takes, with clients or with the servers of a pool, could not be read.
     Tls(String),
+    /// Sockets were passed, and none for this address, at which connections begin with TLS or with a
+    /// header of the PROXY protocol.
+    NotPassed(ListenAddress),
     /// No directory of the disk tier could be opened.
     Disk(io::Error),
     /// A thread could not be started.
@@ -94,6 +98,9 @@ pub enum ReloadError {
     AccessLog(io::Error),
     /// What TLS takes, with clients or with the servers of a pool, could not be read.
     Tls(String),
+    /// Sockets were passed, and none for this address, at which connections begin with TLS or with a
+    /// header of the PROXY protocol.
+    NotPassed(ListenAddress),
 }
 
 /// How a drain ended.
@@ -232,6 +239,12 @@ impl Server {
             bind_all(&settings, &settings.listen, workers)
         };
         let listeners = listeners.map_err(|(address, error)| StartError::Listen(address, error))?;
+        if from_outside {
+            let passed: Vec<_> = listeners.iter().map(|(address, _)| address).collect();
+            if let Some(address) = entrance::missing(&settings, &passed) {
+                return Err(StartError::NotPassed(address));
+            }
+        }
         let registry = Registry::new();
         let cache = tier::open(&settings, &registry).map_err(StartError::Disk)?;
         let shared = Arc::new(Shared {
@@ -443,6 +456,13 @@ impl Control {
     fn reload(&self, settings: Settings) -> Result<Vec<String>, ReloadError> {
         let before = self.shared.snapshot.load_full();
         let files = Files::read(&settings).map_err(ReloadError::Tls)?;
+        if self.inherited {
+            let listening = self.listening.lock();
+            let passed: Vec<_> = listening.iter().map(|(_, bound)| bound).collect();
+            if let Some(address) = entrance::missing(&settings, &passed) {
+                return Err(ReloadError::NotPassed(address));
+            }
+        }
         let new = self
             .bind_new(&settings)
             .map_err(|(address, error)| ReloadError::Listen(address, error))?;
@@ -658,6 +678,7 @@ impl fmt::Display for StartError {
             Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
             Self::AccessLog(error) => write!(f, "cannot open the access log: {error}"),
             Self::Tls(why) => f.write_str(why),
+            Self::NotPassed(address) => not_passed(f, address),
             Self::Disk(error) => write!(f, "cannot open the disk tier: {error}"),
             Self::Thread(error) => write!(f, "cannot start a thread: {error}"),
         }
@@ -672,8 +693,17 @@ impl fmt::Display for ReloadError {
             Self::Listen(address, error) => write!(f, "cannot listen on {address}: {error}"),
             Self::AccessLog(error) => write!(f, "cannot open the access log: {error}"),
             Self::Tls(why) => f.write_str(why),
+            Self::NotPassed(address) => not_passed(f, address),
         }
     }
 }
 
 impl std::error::Error for ReloadError {}
+
+fn not_passed(f: &mut fmt::Formatter<'_>, address: &ListenAddress) -> fmt::Result {
+    write!(
+        f,
+        "[[listen]] {address}: sockets were passed at the start, and none with this address: \
+         its connections would begin without what they are to begin with"
+    )
+}

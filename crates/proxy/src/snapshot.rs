@@ -119,11 +119,15 @@ impl Snapshot {
         snapshot
     }
 
-    /// How connections at this address begin.
-    pub(crate) fn entrance(&self, configured: &ListenAddress) -> Entrance {
+    /// How connections begin at an address, given as it was configured when it was bound, and as it
+    /// is bound: a reload may name it either way.
+    pub(crate) fn entrance(&self, addresses: &[ListenAddress]) -> Entrance {
+        let mut named = addresses.iter();
         Entrance {
-            is_introduced: self.settings.introduced.contains(configured),
-            tls: self.certificates.of(configured),
+            is_introduced: named.any(|address| self.settings.introduced.contains(address)),
+            tls: addresses
+                .iter()
+                .find_map(|address| self.certificates.of(address)),
         }
     }
 

@@ -96,13 +96,31 @@ impl Timer {
         limit: Duration,
         work: F,
     ) -> Result<F::Output, Elapsed> {
+        self.bounded(limit, false, work).await
+    }
+
+    /// The same; draining ends it.
+    pub(crate) async fn within_idle<F: Future>(
+        &self,
+        limit: Duration,
+        work: F,
+    ) -> Result<F::Output, Elapsed> {
+        self.bounded(limit, true, work).await
+    }
+
+    async fn bounded<F: Future>(
+        &self,
+        limit: Duration,
+        idle: bool,
+        work: F,
+    ) -> Result<F::Output, Elapsed> {
         let mut work = pin!(work);
         let mut armed = false;
         let result = std::future::poll_fn(|cx| {
             if let Poll::Ready(output) = work.as_mut().poll(cx) {
                 return Poll::Ready(Ok(output));
             }
-            if self.poll_elapsed(cx, &mut armed, limit, false) {
+            if self.poll_elapsed(cx, &mut armed, limit, idle) {
                 return Poll::Ready(Err(Elapsed));
             }
             Poll::Pending

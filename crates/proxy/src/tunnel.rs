@@ -15,14 +15,22 @@ struct Way {
     moved: u64,
 }
 
+/// What a tunnel has carried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carried {
+    /// Bytes to the client.
+    pub(crate) down: u64,
+    /// Both directions ended by themselves, and both sides have been told all.
+    pub(crate) is_whole: bool,
+}
+
 /// Carries bytes until both directions have ended or nothing moved for `idle`.
-/// Returns bytes to the client and to the origin.
 pub(crate) async fn run(
     timer: &Timer,
     idle: std::time::Duration,
     client: (&mut Stream, &mut Buffer),
     origin: (&mut Stream, &mut Buffer),
-) -> (u64, u64) {
+) -> Carried {
     let way = || Way {
         ended: false,
         closed: false,
@@ -36,14 +44,19 @@ pub(crate) async fn run(
             let up_done = up.poll(client, from_client, origin, cx);
             let down_done = down.poll(origin, from_origin, client, cx);
             match (up_done, down_done) {
-                (Err(_), _) | (_, Err(_)) => Poll::Ready(()),
-                (Ok(true), Ok(true)) => Poll::Ready(()),
+                (Err(_), _) | (_, Err(_)) => Poll::Ready(false),
+                (Ok(true), Ok(true)) => Poll::Ready(true),
                 _ => Poll::Pending,
             }
         });
         match timer.within(idle, moving).await {
             Err(_) if up.moved + down.moved > before => {}
-            _ => return (down.moved, up.moved),
+            ended => {
+                return Carried {
+                    down: down.moved,
+                    is_whole: ended.unwrap_or(false),
+                };
+            }
         }
     }
 }

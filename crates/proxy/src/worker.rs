@@ -24,9 +24,10 @@ use crate::access::{AccessLog, WorkerLog};
 use crate::buffer::Buffers;
 use crate::cgi::Scripts;
 use crate::coding::Encoders;
-use crate::entrance::Entrance;
+use crate::entrance::{self, Entrance};
 use crate::exchange;
 use crate::files::Absent;
+use crate::forward::Peer;
 use crate::join_step::Joined;
 use crate::listener::{Accepted, Listener};
 use crate::moment::{Clock, Moment};
@@ -101,7 +102,9 @@ pub(crate) struct Request {
     pub(crate) host: Vec<u8>,
     /// Host with port, in lower case: the origin of RFC 9875 and part of the key.
     pub(crate) authority: Vec<u8>,
-    /// A trusted proxy in front says that the client spoke TLS to it.
+    /// The port that it does without: that of the scheme by which the client reached us.
+    pub(crate) own_port: u16,
+    /// The client speaks TLS to us, or to a trusted proxy in front that says so.
     pub(crate) secure: bool,
     /// Path and query.
     pub(crate) target: Vec<u8>,
@@ -238,12 +241,23 @@ impl Worker {
         self.stats.increment(Counter::ConnectionsAccepted);
         self.connections.set(self.connections.get() + 1);
         let number = self.shared.next_connection.fetch_add(1, Relaxed);
-        let (stream, peer) = accepted;
-        let worker = Rc::clone(self);
-        tokio::task::spawn_local(async move {
-            let _counted = Counted(Rc::clone(&worker));
-            exchange::serve(&worker, stream, peer, number, entrance).await;
-        });
+        let (stream, address) = accepted;
+        let (worker, is_introduced) = (Rc::clone(self), entrance.is_introduced);
+        let counted = Counted(Rc::clone(self));
+        // Two kinds of tasks: one without TLS is not to hold room for it.
+        match entrance.tls {
+            None => tokio::task::spawn_local(async move {
+                let _counted = counted;
+                exchange::serve(&worker, stream, Peer::new(address), number, is_introduced).await;
+            }),
+            Some(config) => tokio::task::spawn_local(async move {
+                let _counted = counted;
+                let peer = Peer::secure(address);
+                if let Some(stream) = entrance::secure(&worker, stream, &peer, config).await {
+                    exchange::serve(&worker, stream, peer, number, false).await;
+                }
+            }),
+        };
     }
 }
 
@@ -306,7 +320,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut orders: mpsc::UnboundedReceiver
 }
 
 async fn accept(worker: Rc<Worker>, listener: Listener) {
-    let configured = listener.configured.clone();
+    let addresses = [listener.configured.clone(), listener.address.clone()];
     let listener = match listener.into_async() {
         Ok(listener) => listener,
         Err(error) => {
@@ -317,7 +331,7 @@ async fn accept(worker: Rc<Worker>, listener: Listener) {
     loop {
         match listener.accept().await {
             Ok(accepted) => {
-                let entrance = worker.snapshot().entrance(&configured);
+                let entrance = worker.snapshot().entrance(&addresses);
                 worker.accept(accepted, entrance);
             }
             Err(error) => {

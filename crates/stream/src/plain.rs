@@ -135,20 +135,26 @@ impl Plain {
         })
     }
 
-    /// Writes from several slices at once; a single one takes the kernel's shorter way.
+    /// Writes from several slices at once if that needs no waiting; a single one takes the kernel's
+    /// shorter way.
+    #[inline]
+    pub(crate) fn try_write(&self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        let bytes = slices.iter().map(|slice| slice.len()).sum();
+        self.attempt(Interest::WRITABLE, bytes, |socket| match slices {
+            [slice] => Ok(rustix::net::send(socket, slice, SendFlags::NOSIGNAL)?),
+            _ => Ok(rustix::io::writev(socket, slices)?),
+        })
+    }
+
+    /// Writes from several slices at once.
     pub(crate) fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         ready!(self.poll_turn(cx));
-        let bytes = slices.iter().map(|slice| slice.len()).sum();
         loop {
-            let written = self.attempt(Interest::WRITABLE, bytes, |socket| match slices {
-                [slice] => Ok(rustix::net::send(socket, slice, SendFlags::NOSIGNAL)?),
-                _ => Ok(rustix::io::writev(socket, slices)?),
-            });
-            match written {
+            match self.try_write(slices) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 written => return Poll::Ready(written),
             }

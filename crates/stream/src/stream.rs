@@ -197,6 +197,16 @@ impl Stream {
         self.plain.poll_shutdown(cx)
     }
 
+    /// Says that nothing more comes, where TLS has a word for it, without waiting: what is whole
+    /// looks whole then to who insists on that (RFC 9112 section 9.8).
+    pub fn say_end(&mut self) {
+        if let Some(session) = &mut self.tls {
+            session.close();
+            // Whoever does not take it does not read it.
+            let _ = session.flush(&mut Untimed(&mut self.plain));
+        }
+    }
+
     /// Whether there may be something to read, as far as the reactor knows. Of an idle
     /// connection that is its end, or bytes nobody asked for: it is of no more use.
     #[inline]
@@ -264,8 +274,8 @@ impl Read for Untimed<'_> {
 }
 
 impl Write for Untimed<'_> {
-    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        Err(io::ErrorKind::WouldBlock.into())
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_write(&[IoSlice::new(bytes)])
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -25,6 +25,15 @@ pub(super) fn listeners(
             let expected = "`proxy_protocol` or `certificate`, not both";
             out.push(Diagnostic::error(address.span.clone(), message).expected(expected));
         }
+        let same = |other: &&Spanned<ListenAddress>| other.value == address.value;
+        if draft.listen.iter().filter(same).count() > 1 {
+            let message = format!(
+                "`{}` is the address of several [[listen]]: which of them is it that speaks TLS?",
+                address.value
+            );
+            let expected = "an address that no other has";
+            out.push(Diagnostic::error(address.span.clone(), message).expected(expected));
+        }
         secured.push((address.value.clone(), tls));
     }
     secured

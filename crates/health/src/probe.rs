@@ -1,6 +1,5 @@
 //! One check of one server.
 
-use std::io::IoSlice;
 use std::sync::Arc;
 
 use forebay_config::settings::{HealthCheck, Probe};
@@ -32,7 +31,8 @@ pub(crate) async fn probe(
                 body,
             } => {
                 let request = ask::request(pool.settings.protocol, path, host);
-                send(&mut stream, &request).await?;
+                let sent = stream.write_all(&request).await;
+                sent.map_err(|error| format!("the request cannot be sent: {error}"))?;
                 let wanted = Wanted {
                     statuses,
                     body: body.as_deref(),
@@ -46,16 +46,6 @@ pub(crate) async fn probe(
     asked.unwrap_or_else(|_| Err(format!("no answer within {:?}", check.timeout)))
 }
 
-async fn send(stream: &mut Stream, mut bytes: &[u8]) -> Result<(), String> {
-    while !bytes.is_empty() {
-        let sent = std::future::poll_fn(|cx| stream.poll_write(cx, &[IoSlice::new(bytes)])).await;
-        let sent = sent.map_err(|error| format!("the request cannot be sent: {error}"))?;
-        bytes = &bytes[sent..];
-    }
-    let flushed = std::future::poll_fn(|cx| stream.poll_flush(cx)).await;
-    flushed.map_err(|error| format!("the request cannot be sent: {error}"))
-}
-
 async fn receive(
     stream: &mut Stream,
     mut response: Response,
@@ -64,7 +54,7 @@ async fn receive(
     let mut buffer = vec![0; 16 << 10];
     let mut received = 0;
     loop {
-        let read = std::future::poll_fn(|cx| stream.poll_read(cx, &mut buffer)).await;
+        let read = stream.read(&mut buffer).await;
         let read = read.map_err(|error| format!("the response cannot be read: {error}"))?;
         response.add(&buffer[..read])?;
         if let Some(judged) = response.judge(wanted) {

@@ -1,6 +1,6 @@
 //! Upgraded connections: a tunnel in both directions (RFC 9110 section 7.8).
 
-use forebay_tests::{Config, Event, Forebay, Origin, reply};
+use forebay_tests::{Config, Connection, Event, Forebay, Origin, reply};
 
 #[test]
 fn upgrade_becomes_a_tunnel_in_both_directions() {
@@ -108,16 +108,23 @@ fn upgrade_is_never_answered_from_the_cache() {
     assert_eq!(origin.count(), 2);
 }
 
-#[test]
-fn idle_tunnel_is_closed_after_its_timeout() {
-    let closed = Event::new("the origin sees the end");
-    let announce = closed.clone();
-    let origin = Origin::raw(move |connection| {
+/// An origin whose every connection leaves HTTP, and goes on so.
+fn switching(then: impl Fn(&mut Connection) + Send + Sync + 'static) -> Origin {
+    Origin::raw(move |connection| {
         if connection.request_head().is_err() {
             return;
         }
         connection
             .send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
+        then(connection);
+    })
+}
+
+#[test]
+fn idle_tunnel_is_closed_after_its_timeout() {
+    let closed = Event::new("the origin sees the end");
+    let announce = closed.clone();
+    let origin = switching(move |connection| {
         connection.read_to_end();
         announce.set();
     });
@@ -134,12 +141,7 @@ fn what_a_slow_client_has_not_taken_yet_reaches_it_after_the_tunnel() {
     const SIZE: usize = 3_000_000;
     let ended = Event::new("the origin has sent all");
     let announce = ended.clone();
-    let origin = Origin::raw(move |connection| {
-        if connection.request_head().is_err() {
-            return;
-        }
-        connection
-            .send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
+    let origin = switching(move |connection| {
         connection.read_to_end();
         connection.send(vec![b'x'; SIZE]);
         connection.close();
